@@ -1,0 +1,187 @@
+"""The vocabulary and its rules; no I/O, and of third parties only msgspec.
+
+Values are immutable, hashable and have one JSON form (`encode`, `decode_*`). `_grammar` decides which chunk may
+follow which; `_assembler` turns chunks into a `Response`; `_ports` are the seams to everything else.
+"""
+
+from limen.contract import _codes as codes
+from limen.contract._abort import AbortController, AbortError, AbortSignal
+from limen.contract._assembler import Arrived, Assembler, assemble
+from limen.contract._blocks import (
+    BlockType,
+    ContentBlock,
+    ImageBlock,
+    ReasoningBlock,
+    StreamBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
+from limen.contract._chunks import (
+    BlockEnd,
+    BlockStart,
+    Finish,
+    ReasoningDelta,
+    StreamChunk,
+    TextDelta,
+    ToolCallDelta,
+    UsageChunk,
+)
+from limen.contract._codes import CODES, Phase, http_code
+from limen.contract._credentials import CredentialSource, StaticCredential, clean_key
+from limen.contract._encoding import (
+    decode,
+    decode_chunk,
+    decode_message,
+    decode_options,
+    decode_response,
+    encode,
+)
+from limen.contract._errors import Failure, ForeignError, LlmError, failure_fault, foreign_text, safe_cause
+from limen.contract._finish import MAX_TOKENS, STOP, TOOL_CALLS, FinishKind, FinishReason
+from limen.contract._grammar import ChunkGrammar, GrammarError
+from limen.contract._json import (
+    MAX_DEPTH,
+    FrozenDict,
+    JsonObject,
+    TooDeep,
+    dumps,
+    freeze,
+    freeze_object,
+    json_fault,
+    loads,
+    replace_surrogates,
+)
+from limen.contract._limits import Limits, Timeouts
+from limen.contract._messages import Message, ModelSource, Role, assistant, system, tool_result, user
+from limen.contract._models import Effort, Modality, ModelInfo, ProviderInfo
+from limen.contract._options import CacheHint, GenerateOptions
+from limen.contract._ports import (
+    WIRE_TAP,
+    AdapterCall,
+    BatchSource,
+    CallFacts,
+    IdSeed,
+    Interceptor,
+    LlmAdapter,
+    Next,
+    ReportsCall,
+    Wire,
+    WireReader,
+    WireRequest,
+    WireTap,
+    unknown_dialect,
+)
+from limen.contract._redact import MASK, remember_secret, scrub
+from limen.contract._replay import aligned, replay_fault
+from limen.contract._response import CallInfo, ReplayDrop, Response
+from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
+from limen.contract._tools import JsonSchema, ResponseFormat, ToolChoice, ToolChoiceOption, ToolSpec
+from limen.contract._usage import TokenUsage
+
+__all__ = [
+    "CODES",
+    "MASK",
+    "MAX_DELAY_MS",
+    "MAX_DEPTH",
+    "MAX_TOKENS",
+    "RETRYABLE",
+    "STOP",
+    "TOOL_CALLS",
+    "WIRE_TAP",
+    "AbortController",
+    "AbortError",
+    "AbortSignal",
+    "AdapterCall",
+    "Arrived",
+    "Assembler",
+    "BatchSource",
+    "BlockEnd",
+    "BlockStart",
+    "BlockType",
+    "CacheHint",
+    "CallFacts",
+    "CallInfo",
+    "ChunkGrammar",
+    "ContentBlock",
+    "CredentialSource",
+    "Effort",
+    "Failure",
+    "Finish",
+    "FinishKind",
+    "FinishReason",
+    "ForeignError",
+    "FrozenDict",
+    "GenerateOptions",
+    "GrammarError",
+    "IdSeed",
+    "ImageBlock",
+    "Interceptor",
+    "JsonObject",
+    "JsonSchema",
+    "Limits",
+    "LlmAdapter",
+    "LlmError",
+    "Message",
+    "Modality",
+    "ModelInfo",
+    "ModelSource",
+    "Next",
+    "Phase",
+    "ProviderInfo",
+    "ReasoningBlock",
+    "ReasoningDelta",
+    "ReplayDrop",
+    "ReportsCall",
+    "Response",
+    "ResponseFormat",
+    "RetryPolicy",
+    "Role",
+    "StaticCredential",
+    "StreamBlock",
+    "StreamChunk",
+    "TextBlock",
+    "TextDelta",
+    "Timeouts",
+    "TokenUsage",
+    "TooDeep",
+    "ToolCallBlock",
+    "ToolCallDelta",
+    "ToolChoice",
+    "ToolChoiceOption",
+    "ToolResultBlock",
+    "ToolSpec",
+    "UsageChunk",
+    "Wire",
+    "WireReader",
+    "WireRequest",
+    "WireTap",
+    "aligned",
+    "assemble",
+    "assistant",
+    "clean_key",
+    "codes",
+    "decode",
+    "decode_chunk",
+    "decode_message",
+    "decode_options",
+    "decode_response",
+    "dumps",
+    "encode",
+    "failure_fault",
+    "foreign_text",
+    "freeze",
+    "freeze_object",
+    "http_code",
+    "json_fault",
+    "loads",
+    "remember_secret",
+    "replace_surrogates",
+    "replay_fault",
+    "safe_cause",
+    "scrub",
+    "system",
+    "tool_result",
+    "unknown_dialect",
+    "user",
+]

@@ -1,0 +1,66 @@
+"""Content blocks: what a message is made of."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import force_setattr
+
+BlockType: TypeAlias = Literal["text", "reasoning", "tool-call", "image"]
+
+
+class TextBlock(msgspec.Struct, frozen=True, tag="text", rename="camel", gc=False):
+    """Visible text."""
+
+    text: str
+
+
+class ReasoningBlock(msgspec.Struct, frozen=True, tag="reasoning", rename="camel", gc=False):
+    """Thinking, never mixed with visible text."""
+
+    text: str
+
+
+class ImageBlock(msgspec.Struct, frozen=True, tag="image", rename="camel", omit_defaults=True, gc=False):
+    """An image: `ImageBlock("image/png", data)`, bytes being base64 in JSON, or `ImageBlock(url="https://…")`.
+
+    A single positional argument that is a URL is taken as one: `ImageBlock("https://…")`.
+    Raises `ValueError` unless there is exactly one of the two forms.
+    """
+
+    media_type: str | None = None
+    data: bytes | None = None
+    url: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.data is None and self.url is None and self.media_type is not None and ":" in self.media_type:
+            force_setattr(self, "url", self.media_type)
+            force_setattr(self, "media_type", None)
+        if (self.data is None) == (self.url is None):
+            raise ValueError("an image is either bytes with a media type, or a URL")
+        if self.data is not None and not self.media_type:
+            raise ValueError("an image given as bytes names its media type, such as image/png")
+
+
+class ToolCallBlock(msgspec.Struct, frozen=True, tag="tool-call", rename="camel", gc=False):
+    """A call that the model asks for; `arguments` is the raw JSON string, never parsed or repaired (C8)."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class ToolResultBlock(msgspec.Struct, frozen=True, tag="tool-result", rename="camel", omit_defaults=True):
+    """What a tool answered to the call with that id: text, or a tuple of text and image blocks."""
+
+    tool_call_id: str
+    content: str | Sequence[TextBlock | ImageBlock]
+    is_error: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.content, str):
+            force_setattr(self, "content", tuple(self.content))
+
+
+ContentBlock: TypeAlias = TextBlock | ReasoningBlock | ImageBlock | ToolCallBlock | ToolResultBlock
+StreamBlock: TypeAlias = TextBlock | ReasoningBlock | ImageBlock | ToolCallBlock

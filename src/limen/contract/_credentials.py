@@ -1,0 +1,60 @@
+"""What a key must be, and where one comes from, seen from an adapter."""
+
+from typing import Protocol
+
+from limen.contract import _codes as codes
+from limen.contract._errors import LlmError
+from limen.contract._redact import remember_secret
+
+
+class CredentialSource(Protocol):
+    """Where a key comes from: asked once per call, so a rotated key is used by the next one (K7).
+
+    `reference` names the place for messages ("the environment variable DEEPSEEK_API_KEY") and holds no part of a
+    key. `api_key()` returns the key, or `None` where the place holds none; it may raise `LlmError`.
+    """
+
+    @property
+    def reference(self) -> str:
+        """The place, in words that may be shown."""
+        ...
+
+    async def api_key(self) -> str | None:
+        """The key, or `None` where there is none."""
+        ...
+
+
+class StaticCredential:
+    """A key given in code, kept out of every repr."""
+
+    __slots__ = ("_key",)
+
+    reference = "the api_key that was passed"
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    async def api_key(self) -> str | None:
+        """Return the key; blank counts as none."""
+        return self._key if self._key.strip() else None
+
+    def __repr__(self) -> str:
+        return "StaticCredential(…)"
+
+
+def clean_key(key: str, reference: str) -> str:
+    """Return the key trimmed, and remember it for scrubbing (E5).
+
+    Raises `INVALID_CREDENTIAL`, naming the reference and no part of the key, unless it is printable ASCII without
+    spaces (K3).
+    """
+    remember_secret(key)
+    trimmed = key.strip()
+    remember_secret(trimmed)
+    if not trimmed or any(not "!" <= character <= "~" for character in trimmed):
+        raise LlmError(
+            f"the key from {reference} cannot be sent: a key is printable ASCII without spaces; set it again",
+            codes.INVALID_CREDENTIAL,
+            phase="resolve",
+        )
+    return trimmed

@@ -1,0 +1,88 @@
+"""Values to JSON and back: `encode`, `decode` and the typed `decode_*` (section 1)."""
+
+from typing import TypeVar
+
+import msgspec
+
+from limen.contract import _codes as codes
+from limen.contract._abort import AbortSignal
+from limen.contract._chunks import StreamChunk
+from limen.contract._errors import LlmError
+from limen.contract._json import TooDeep, dumps_lossless, json_fault, loads
+from limen.contract._messages import Message
+from limen.contract._options import GenerateOptions
+from limen.contract._response import Response
+
+T = TypeVar("T")
+
+
+def encode(value: object) -> bytes:
+    """Return a value of the vocabulary as JSON; `decode` of its class gives it back equal.
+
+    A signal is left out. A number that is not JSON is `INVALID_OPTIONS` (Q8).
+    """
+    if isinstance(value, GenerateOptions):
+        if value.signal is not None:
+            value = msgspec.structs.replace(value, signal=None)
+        _check_numbers(value)
+    try:
+        return dumps_lossless(value)
+    except (TypeError, RecursionError) as fault:
+        raise LlmError(f"{type(value).__name__} is not a value of limen: {fault}", codes.INVALID_OPTIONS) from None
+
+
+def _check_numbers(options: GenerateOptions) -> None:
+    for name in ("temperature", "top_p", "extra"):
+        fault = json_fault(getattr(options, name), name)
+        if fault is not None:
+            raise LlmError(fault, codes.INVALID_OPTIONS)
+    for index, tool in enumerate(options.tools or ()):
+        fault = json_fault(tool.parameters, f"tools[{index}].parameters")
+        if fault is not None:
+            raise LlmError(fault, codes.INVALID_OPTIONS)
+
+
+def _no_signal(kind: type, value: object) -> object:
+    if kind is AbortSignal:
+        # A signal never travels; a field of that name in foreign JSON is as good as unknown.
+        return AbortSignal()
+    raise NotImplementedError(kind)
+
+
+def _read(data: bytes | str, decoder: "msgspec.json.Decoder[T]", name: str) -> T:
+    try:
+        return loads(data, decoder)
+    except (msgspec.DecodeError, TooDeep, ValueError) as fault:
+        raise LlmError(f"this is not the JSON of {name}: {fault}", codes.MALFORMED_RESPONSE) from None
+
+
+_CHUNK: "msgspec.json.Decoder[StreamChunk]" = msgspec.json.Decoder(StreamChunk)
+_MESSAGE = msgspec.json.Decoder(Message)
+_OPTIONS = msgspec.json.Decoder(GenerateOptions, dec_hook=_no_signal)
+_RESPONSE = msgspec.json.Decoder(Response)
+
+
+def decode_chunk(data: bytes | str) -> StreamChunk:
+    """Read one chunk; unknown fields are ignored, an unknown tag is `MALFORMED_RESPONSE`."""
+    return _read(data, _CHUNK, "a chunk")
+
+
+def decode_message(data: bytes | str) -> Message:
+    """Read one message; anything else is `MALFORMED_RESPONSE`."""
+    return _read(data, _MESSAGE, "a message")
+
+
+def decode_options(data: bytes | str) -> GenerateOptions:
+    """Read a request; anything else is `MALFORMED_RESPONSE`. The result has no signal."""
+    options = _read(data, _OPTIONS, "a request")
+    return options if options.signal is None else msgspec.structs.replace(options, signal=None)
+
+
+def decode_response(data: bytes | str) -> Response:
+    """Read a collected answer; anything else is `MALFORMED_RESPONSE`."""
+    return _read(data, _RESPONSE, "a response")
+
+
+def decode(kind: type[T], data: bytes | str) -> T:
+    """Read a value of one class of the vocabulary; anything else is `MALFORMED_RESPONSE`."""
+    return _read(data, msgspec.json.Decoder(kind, dec_hook=_no_signal), kind.__name__)

@@ -1,0 +1,67 @@
+"""Secret scrubbing, in one place (E5).
+
+Two nets. Keys that passed through limen are remembered and replaced wherever they occur, whatever they look
+like; what merely looks like a credential is replaced by pattern. Both work on text only and know no wire.
+"""
+
+import re
+from collections import OrderedDict
+from typing import Final
+from urllib.parse import quote
+
+MASK: Final = "[redacted]"
+
+# Enough for a process that rotates keys all day; the oldest is forgotten first.
+_REMEMBERED_MAX: Final = 512
+_remembered: OrderedDict[str, None] = OrderedDict()
+
+# Each pattern with the shape it is for. A prefix alone is no secret, so a run of key characters must follow.
+_PATTERNS: Final = (
+    # an Authorization header: Bearer abc, also with %20
+    (re.compile(r"(?i)\b(bearer|basic)((?:\s|%20|\+)+)[A-Za-z0-9._~+/=-]{6,}"), rf"\1\2{MASK}"),
+    # OpenAI/DeepSeek/OpenRouter "sk-…", Anthropic "sk-ant-…", Groq "gsk_…", xAI "xai-…", NVIDIA "nvapi-…", HF "hf_…"
+    (re.compile(r"\b(?:sk|rk|pk|gsk|xai|nvapi|hf|csk|fw|pplx|tgp|r8|key)[-_][A-Za-z0-9_-]{12,}"), MASK),
+    # Google "AIza…" (39 characters), AWS access key ids, GitHub tokens
+    (
+        re.compile(r"\bAIza[0-9A-Za-z_-]{30,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}"),
+        MASK,
+    ),
+    # JSON web tokens
+    (re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}"), MASK),
+    # a query or a header or a JSON field that is named like a key, with its value
+    (
+        re.compile(
+            r"(?i)((?:api[-_]?key|x-api-key|access[-_]?token|auth[-_]?token|client[-_]?secret|password|secret[-_]?key)"
+            r"[\"']?\s*[:=]\s*[\"']?)(?!\[redacted\])[^\s\"'&,;}]{4,}"
+        ),
+        rf"\1{MASK}",
+    ),
+    # a URL with user and password
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@]+:[^/\s@]+@"), rf"\1{MASK}@"),
+)
+
+
+def remember_secret(secret: str) -> None:
+    """Make `scrub` replace this key wherever it occurs from now on, in this process.
+
+    Shorter than 4 characters is not remembered: replacing "k" everywhere would hide nothing and garble all.
+    """
+    if len(secret) < 4:
+        return
+    forms = dict.fromkeys((secret, quote(secret, safe="")))
+    for form in forms:
+        _remembered.pop(form, None)
+        _remembered[form] = None
+    while len(_remembered) > _REMEMBERED_MAX:
+        _remembered.popitem(last=False)
+
+
+def scrub(text: str) -> str:
+    """Return the text with every known or recognisable credential replaced by `[redacted]`."""
+    # Longest first, so a key that contains another is replaced whole.
+    for secret in sorted(_remembered, key=len, reverse=True):
+        if secret in text:
+            text = text.replace(secret, MASK)
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text

@@ -1,0 +1,65 @@
+"""The whole answer as one value."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from limen.contract._blocks import ToolCallBlock
+from limen.contract._finish import FinishReason
+from limen.contract._json import freeze_object
+from limen.contract._messages import Message
+from limen.contract._usage import TokenUsage
+
+
+class CallInfo(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """Facts about a call beside its content; absent is unknown.
+
+    `provider` and `model` are what was asked for, at the route that answered; `response_model` and `response_id`
+    are the provider's words, `request_id` its header's; `provider_reason` the finish word verbatim;
+    `stop_sequence` the one that matched; `attempts` counts requests made; `first_event_ms` is the time from the
+    request to the first model event, in milliseconds.
+    """
+
+    provider: str
+    model: str
+    response_model: str | None = None
+    response_id: str | None = None
+    request_id: str | None = None
+    provider_reason: str | None = None
+    stop_sequence: str | None = None
+    attempts: int = 1
+    first_event_ms: float | None = None
+
+
+class ReplayDrop(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """Replay state that was not used: of which message of the request (absent: of the answer), and why (R5)."""
+
+    reason: str
+    message_index: int | None = None
+
+
+class Response(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A collected answer, whole or partial.
+
+    `message` is what to append to the history: it holds no call of a turn that was cut short or failed (C17), and
+    is `None` where nothing of the turn can stand in a history. `tool_calls` are those that may be executed;
+    calls of a turn that did not finish as `tool-calls` are `incomplete_tool_calls`.
+    """
+
+    message: Message | None
+    finish: FinishReason
+    usage: TokenUsage | None = None
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: Sequence[ToolCallBlock] = ()
+    incomplete_tool_calls: Sequence[ToolCallBlock] = ()
+    replay_state: Mapping[str, object] | None = None
+    replay_dropped: Sequence[ReplayDrop] = ()
+    info: CallInfo | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tool_calls", "incomplete_tool_calls", "replay_dropped"):
+            force_setattr(self, name, tuple(getattr(self, name)))
+        if self.replay_state is not None:
+            force_setattr(self, "replay_state", freeze_object(self.replay_state))

@@ -1,0 +1,46 @@
+"""Tools that a model may call, and how it may choose among them."""
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from limen.contract._json import freeze_object
+
+
+class ToolSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A tool: `parameters` is a JSON-schema object, absent for a tool without arguments.
+
+    `strict` asks the provider to hold the model to the schema; it is never set unasked.
+    """
+
+    name: str
+    description: str | None = None
+    parameters: Mapping[str, object] | None = None
+    strict: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.parameters is not None:
+            force_setattr(self, "parameters", freeze_object(self.parameters))
+
+
+class ToolChoice(msgspec.Struct, frozen=True, tag="tool", rename="camel", gc=False):
+    """The model must call the tool of this name."""
+
+    name: str
+
+
+class JsonSchema(msgspec.Struct, frozen=True, tag="json-schema", rename="camel", omit_defaults=True):
+    """The answer's text must be JSON of this schema; `strict` is never set unasked."""
+
+    name: str
+    schema: Mapping[str, object]
+    strict: bool | None = None
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "schema", freeze_object(self.schema))
+
+
+ToolChoiceOption: TypeAlias = Literal["auto", "none", "required"] | ToolChoice
+ResponseFormat: TypeAlias = Literal["text", "json"] | JsonSchema
