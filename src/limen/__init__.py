@@ -1,0 +1,169 @@
+"""The threshold between LLM providers and your code: what leaves it is proved.
+
+The vocabulary is loaded with the package. What needs an event loop or a connection (`LlmRuntime`, `open_runtime`,
+`Retry` …) and every submodule (`limen.sync`, `limen.fixture`, `limen.adapters`, `limen.testing` …) loads when it is
+first named, so `import limen` loads neither asyncio, aiohttp, tomllib nor typer.
+"""
+
+from typing import TYPE_CHECKING
+
+from limen._version import __version__
+from limen.contract import (
+    AbortController,
+    AbortError,
+    AbortSignal,
+    BlockEnd,
+    BlockStart,
+    CallInfo,
+    ContentBlock,
+    CredentialSource,
+    Effort,
+    Failure,
+    Finish,
+    FinishReason,
+    GenerateOptions,
+    ImageBlock,
+    JsonSchema,
+    Limits,
+    LlmAdapter,
+    LlmError,
+    Message,
+    ModelInfo,
+    ModelSource,
+    ProviderInfo,
+    ReasoningBlock,
+    ReasoningDelta,
+    ReplayDrop,
+    Response,
+    RetryPolicy,
+    StreamChunk,
+    TextBlock,
+    TextDelta,
+    Timeouts,
+    TokenUsage,
+    ToolCallBlock,
+    ToolCallDelta,
+    ToolChoice,
+    ToolResultBlock,
+    ToolSpec,
+    UsageChunk,
+    assistant,
+    decode,
+    decode_chunk,
+    decode_message,
+    decode_options,
+    decode_response,
+    encode,
+    system,
+    tool_result,
+    user,
+)
+
+if TYPE_CHECKING:
+    from limen import adapters as adapters
+    from limen import config as config
+    from limen import contract as contract
+    from limen import fixture as fixture
+    from limen import recording as recording
+    from limen import runtime as runtime
+    from limen import sync as sync
+    from limen import testing as testing
+    from limen import transport as transport
+    from limen._compose import build_request, classify_error, iter_chunks, open_runtime, wires
+    from limen.runtime import Fallback, LlmRuntime, ModelStream, Retry, repair_history
+    from limen.transport import TransportOptions
+
+__all__ = [
+    "AbortController",
+    "AbortError",
+    "AbortSignal",
+    "BlockEnd",
+    "BlockStart",
+    "CallInfo",
+    "ContentBlock",
+    "CredentialSource",
+    "Effort",
+    "Failure",
+    "Fallback",
+    "Finish",
+    "FinishReason",
+    "GenerateOptions",
+    "ImageBlock",
+    "JsonSchema",
+    "Limits",
+    "LlmAdapter",
+    "LlmError",
+    "LlmRuntime",
+    "Message",
+    "ModelInfo",
+    "ModelSource",
+    "ModelStream",
+    "ProviderInfo",
+    "ReasoningBlock",
+    "ReasoningDelta",
+    "ReplayDrop",
+    "Response",
+    "Retry",
+    "RetryPolicy",
+    "StreamChunk",
+    "TextBlock",
+    "TextDelta",
+    "Timeouts",
+    "TokenUsage",
+    "ToolCallBlock",
+    "ToolCallDelta",
+    "ToolChoice",
+    "ToolResultBlock",
+    "ToolSpec",
+    "TransportOptions",
+    "UsageChunk",
+    "__version__",
+    "assistant",
+    "build_request",
+    "classify_error",
+    "decode",
+    "decode_chunk",
+    "decode_message",
+    "decode_options",
+    "decode_response",
+    "encode",
+    "iter_chunks",
+    "open_runtime",
+    "repair_history",
+    "system",
+    "tool_result",
+    "user",
+    "wires",
+]
+
+_LAZY_NAMES = {
+    "Fallback": "limen.runtime",
+    "LlmRuntime": "limen.runtime",
+    "ModelStream": "limen.runtime",
+    "Retry": "limen.runtime",
+    "TransportOptions": "limen.transport",
+    "build_request": "limen._compose",
+    "classify_error": "limen._compose",
+    "iter_chunks": "limen._compose",
+    "open_runtime": "limen._compose",
+    "repair_history": "limen.runtime",
+    "wires": "limen._compose",
+}
+_SUBMODULES = ("adapters", "config", "contract", "fixture", "recording", "runtime", "sync", "testing", "transport")
+
+if not TYPE_CHECKING:
+    # A checker reads the imports above; a `__getattr__` that it could see would hide misspelt names from it.
+
+    def __getattr__(name: str) -> object:
+        import importlib
+
+        if name in _SUBMODULES:
+            return importlib.import_module(f"limen.{name}")
+        if name not in _LAZY_NAMES:
+            raise AttributeError(f"module 'limen' has no attribute {name!r}")
+        found = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, *_SUBMODULES})
