@@ -40,6 +40,7 @@ from limen.contract._encoding import (
 from limen.contract._errors import Failure, ForeignError, LlmError, failure_fault, foreign_text, safe_cause
 from limen.contract._finish import MAX_TOKENS, STOP, TOOL_CALLS, FinishKind, FinishReason
 from limen.contract._grammar import ChunkGrammar, GrammarError
+from limen.contract._history import check_history
 from limen.contract._json import (
     MAX_DEPTH,
     FrozenDict,
@@ -159,6 +160,7 @@ __all__ = [
     "aligned",
     "assemble",
     "assistant",
+    "check_history",
     "clean_key",
     "codes",
     "decode",

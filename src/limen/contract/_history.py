@@ -1,0 +1,84 @@
+"""What a history must be before it costs anything (N1)."""
+
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from limen.contract import _codes as codes
+from limen.contract._blocks import ToolCallBlock, ToolResultBlock
+from limen.contract._errors import LlmError
+from limen.contract._messages import Message
+
+_REMEDY: Final = "limen.repair_history(messages) returns a history that passes, with a report"
+
+
+def check_history(messages: Sequence[Message]) -> None:
+    """Raise `INVALID_OPTIONS`, naming `messages[i]`, unless the history can be served (N1).
+
+    Every tool result answers a call of the assistant turn before it; every call is answered once before the next
+    turn begins, the end of the history included; ids are unique within their turn; an assistant turn has a block or
+    replay state. A user message that holds text beside results is the turn that its results still belong to.
+    """
+    turn = _Turn(-1)
+    given: Sequence[object] = messages
+    for index, message in enumerate(given):
+        if type(message) is not Message:
+            raise LlmError(
+                f"messages[{index}] is a {type(message).__name__}, not a Message",
+                codes.INVALID_OPTIONS,
+                phase="resolve",
+            )
+        if message.role == "assistant":
+            turn.check_answered(f"messages[{index}]")
+            turn = _Turn(index)
+            if not message.content and message.replay_state is None:
+                _refuse(f"messages[{index}] is an assistant turn with neither a block nor replay state")
+            for block in message.content:
+                if type(block) is ToolCallBlock:
+                    turn.call(block.id)
+                elif type(block) is ToolResultBlock:
+                    _refuse(f"messages[{index}] is an assistant turn, and holds a tool result")
+            continue
+        ends_turn = not message.content
+        for block in message.content:
+            if type(block) is ToolResultBlock:
+                turn.answer(block.tool_call_id, index)
+            else:
+                ends_turn = True
+        if ends_turn and turn.unanswered:
+            turn.check_answered(f"messages[{index}]")
+    turn.check_answered("the end of the history")
+
+
+class _Turn:
+    """The assistant turn before: its index, and of each call's id whether it was answered."""
+
+    __slots__ = ("calls", "index", "unanswered")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.calls: dict[str, bool] = {}
+        self.unanswered = 0
+
+    def call(self, call_id: str) -> None:
+        if call_id in self.calls:
+            _refuse(f"messages[{self.index}] holds two tool calls with the id {call_id!r}")
+        self.calls[call_id] = False
+        self.unanswered += 1
+
+    def answer(self, call_id: str, index: int) -> None:
+        answered = self.calls.get(call_id)
+        if answered is None:
+            _refuse(f"messages[{index}] answers the call {call_id!r}, which the assistant turn before it did not make")
+        if answered:
+            _refuse(f"messages[{index}] answers the call {call_id!r} a second time")
+        self.calls[call_id] = True
+        self.unanswered -= 1
+
+    def check_answered(self, where: str) -> None:
+        if self.unanswered:
+            missing = ", ".join(repr(call_id) for call_id, answered in self.calls.items() if not answered)
+            _refuse(f"messages[{self.index}] makes a tool call that is not answered before {where}: {missing}")
+
+
+def _refuse(fault: str) -> NoReturn:
+    raise LlmError(f"{fault}; {_REMEDY}", codes.INVALID_OPTIONS, phase="resolve")
