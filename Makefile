@@ -1,0 +1,63 @@
+# Every command a contributor needs; `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow test-all checkpoint-05 test-clients test-litellm lint types imports gates bench bench-peers clean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP) ## run the two-turn tool round trip against the mock provider
+	$(BIN)/python examples/tool_roundtrip.py
+
+test: $(STAMP) ## run the default tests
+	$(BIN)/python -m pytest
+
+test-slow: $(STAMP) ## run the long tests: mutations, load, churn
+	$(BIN)/python -m pytest -m "slow and not live"
+
+checkpoint-05: $(STAMP) ## run the fixture provider's focused test, alone and without a network
+	$(BIN)/python -m pytest tests/fixture/test_provider_adapter.py
+
+test-clients: $(STAMP) ## the official openai and anthropic clients as witnesses, in an environment of their own
+	VENV=$(VENV) PYTHON=$(PYTHON) tests/clients/run clients
+
+test-litellm: $(STAMP) ## judge an adapter around litellm with the conformance kit, in an environment of its own
+	VENV=$(VENV) PYTHON=$(PYTHON) tests/clients/run litellm
+
+lint: $(STAMP) ## style, imports between layers, docstrings of tests
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/lint-imports --config importlinter.ini
+	$(BIN)/interrogate --quiet src
+	$(BIN)/interrogate --quiet --ignore-nested-functions --include-regex '^test_.*' tests
+
+types: $(STAMP) ## mypy strict and pyright strict
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+coverage: $(STAMP) ## default and long tests with per-file coverage gates
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -m "not live and not browser"
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage json --quiet -o .coverage.json
+	$(BIN)/python tests/architecture/coverage_gate.py .coverage.json
+
+gates: lint types coverage ## every gate that CI holds, in one command
+
+bench: $(STAMP) ## limen and the floor, one run, ratios
+	$(BIN)/python benchmarks/run.py
+
+bench-peers: $(STAMP) ## the same with the peers, each in an environment of its own
+	$(BIN)/python benchmarks/run.py --peers
+
+clean: ## remove the environments and caches
+	rm -rf $(VENV) .venv-* .mypy_cache .ruff_cache .pytest_cache .coverage* build dist
