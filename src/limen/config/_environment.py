@@ -1,0 +1,118 @@
+"""What the environment says: routes from keys that are set, and proxies (K7). Read here and nowhere else."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from limen.config._credentials import EnvironmentKey
+from limen.config._errors import Fault
+from limen.config._routes import Route, check_base_url, is_loopback, plain_http_beyond_loopback
+from limen.contract import LlmError, codes
+
+
+class KnownProvider(NamedTuple):
+    """A provider whose key has a conventional name, so that it needs no file: one row of an adapter's dialects."""
+
+    route: str
+    adapter: str
+    dialect: str | None
+    key_variables: Sequence[str]
+    base_url: str | None
+
+
+class Proxies(msgspec.Struct, frozen=True):
+    """Proxies as the environment names them; the repr leaves their passwords out."""
+
+    http: str | None = None
+    https: str | None = None
+    no_proxy: Sequence[str] = ()
+
+    def of(self, base_url: str) -> str | None:
+        """Return the proxy for an address, if any; this machine itself is never reached through one.
+
+        Raises `INVALID_CONFIG` for a proxy that is not http or https, such as a SOCKS one.
+        """
+        scheme = urlsplit(base_url).scheme
+        proxy = self.http if scheme == "http" else self.https
+        if proxy is None or is_loopback(base_url):
+            return None
+        if urlsplit(proxy).scheme not in ("http", "https"):
+            raise LlmError(
+                f"the proxy for {scheme} in the environment is not an http:// or https:// address; set "
+                f"{scheme.upper()}_PROXY to one, list the host in NO_PROXY, or pass TransportOptions(session=…)",
+                codes.INVALID_CONFIG,
+                phase="resolve",
+            )
+        return proxy
+
+    def __repr__(self) -> str:
+        named = [name for name, value in (("http", self.http), ("https", self.https)) if value]
+        return f"Proxies({', '.join(f'{name}=…' for name in named)})"
+
+
+def proxies_from(environ: Mapping[str, str] | None = None) -> Proxies:
+    """Read HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, in lower case first, as curl does.
+
+    HTTP_PROXY in capitals is ignored inside a CGI script, where a client can set it by a `Proxy` header.
+    """
+    found = os.environ if environ is None else environ
+
+    def read(name: str) -> str | None:
+        capital = None if name == "http_proxy" and "REQUEST_METHOD" in found else found.get(name.upper())
+        value = (found.get(name) or capital or "").strip()
+        return value or None
+
+    every = read("all_proxy")
+    excluded = tuple(host.strip() for host in (read("no_proxy") or "").split(",") if host.strip())
+    return Proxies(_address(read("http_proxy") or every), _address(read("https_proxy") or every), excluded)
+
+
+def _address(proxy: str | None) -> str | None:
+    # "proxy.example:3128" is a common spelling of "http://proxy.example:3128".
+    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+
+
+def routes_from(
+    known: Sequence[KnownProvider], *, app: str | None, environ: Mapping[str, str] | None = None
+) -> tuple[Route, ...]:
+    """Make a route for each provider whose key is set.
+
+    `X_BASE_URL` beside `X_API_KEY` moves the route to another address. Raises `Fault` for one that cannot be used.
+    """
+    found = os.environ if environ is None else environ
+    routes: dict[str, Route] = {}
+    for provider in known:
+        if provider.route in routes or not any(found.get(name, "").strip() for name in provider.key_variables):
+            continue
+        variable, url = _moved(provider, found)
+        if url is None and provider.base_url is None:
+            continue
+        if url is not None:
+            try:
+                check_base_url(url, ())
+            except Fault as fault:
+                raise Fault(f"the environment variable {variable}: {fault.message}") from None
+            if plain_http_beyond_loopback(url):
+                raise Fault(f"the environment variable {variable}: a key travels over https, or to this machine (K6)")
+        routes[provider.route] = Route(
+            name=provider.route,
+            adapter=provider.adapter,
+            place="the environment",
+            dialect=provider.dialect,
+            base_url=url,
+            credential=EnvironmentKey(tuple(provider.key_variables)),
+            app=app,
+        )
+    return tuple(routes.values())
+
+
+def _moved(provider: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str | None]:
+    for name in provider.key_variables:
+        variable = name.removesuffix("_KEY").removesuffix("_API").removesuffix("_TOKEN") + "_BASE_URL"
+        url = environ.get(variable, "").strip()
+        if url:
+            return variable, url
+    return "", None

@@ -1,0 +1,66 @@
+"""Finding keys that were written into a configuration (K1): by the field's name, and by what a value looks like."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from limen.config._errors import Fault, KeyPath
+from limen.contract import scrub
+
+# Names of fields and headers that would hold a key, without their separators and in lower case.
+_KEY_NAMES: Final = frozenset(
+    {
+        "accesskey", "accesstoken", "apikey", "apisecret", "apitoken", "auth", "authkey", "authorization", "authtoken",
+        "bearer", "bearertoken", "clientsecret", "cookie", "credential", "credentials", "key", "ocpapimsubscriptionkey",
+        "password", "proxyauthorization", "secret", "secretkey", "token", "xapikey", "xapitoken", "xauthtoken",
+        "xgoogapikey",
+    }
+)  # fmt: skip
+_PATH_NAMES: Final = frozenset({"api_key_file", "path"})
+_REMEDY: Final = (
+    "a configuration names credentials and never holds one: put the key into an environment variable and write "
+    'api_key_env = "ITS_NAME" (or api_key_file = "/path/to/file", or api_key_keyring = "service/user"), and replace '
+    "this key if others could read the file"
+)
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def check_no_literal_key(tree: Mapping[str, object]) -> None:
+    """Raise `Fault` where a key seems to stand in the configuration; its message holds no part of it (K1)."""
+    for path, value in _leaves(tree, ()):
+        names = [step for step in path if isinstance(step, str)]
+        if any(scrub(step) != step for step in names):
+            raise Fault(f"a name here looks like a key itself; {_REMEDY}", path[:1])
+        if not isinstance(value, str) or not names:
+            continue
+        if re.sub(r"[-_ ]", "", names[-1].lower()) in _KEY_NAMES:
+            raise Fault(f"this looks like a key itself; {_REMEDY}", path)
+        # /run/secrets/key-of-production is a path, whatever its words look like.
+        is_path = names[-1] in _PATH_NAMES and re.search(r"[/\\]", value)
+        if not is_path and scrub(value) != value:
+            raise Fault(f"the value looks like a key itself; {_REMEDY}", path)
+
+
+def variable_name(value: str, path: KeyPath) -> str:
+    """Return the name of an environment variable, or raise `Fault` without echoing what may be a key (K1)."""
+    mixed = re.search("[a-z]", value) and re.search("[0-9]", value) and len(value) >= 16
+    if not _VARIABLE.fullmatch(value) or mixed or len(value) > 100:
+        raise Fault(
+            'this is the name of an environment variable, such as "DEEPSEEK_API_KEY", and what stands here is none; '
+            f"if it is the key itself: {_REMEDY}",
+            path,
+        )
+    return value
+
+
+def _leaves(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
+    if isinstance(value, dict):
+        for key, item in msgspec.convert(value, dict[str, object]).items():
+            yield from _leaves(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(msgspec.convert(value, list[object])):
+            yield from _leaves(item, (*path, index))
+    else:
+        yield path, value

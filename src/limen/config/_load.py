@@ -1,0 +1,147 @@
+"""A configuration from a path, from `./limen.toml` or from the environment: the whole of it, or an error (K5)."""
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias, TypeVar
+
+import msgspec
+
+from limen.config._environment import KnownProvider, Proxies, proxies_from, routes_from
+from limen.config._errors import Fault, KeyPath, invalid_config
+from limen.config._literal_keys import check_no_literal_key
+from limen.config._routes import Route, check_app, route_of
+from limen.config._schema import TABLES, AppTable, RouteTable
+from limen.config._toml import line_of, parse, read_text
+
+T = TypeVar("T")
+
+DEFAULT_FILE: Final = "limen.toml"
+
+# Fields that take one of a few words, for the message about another one.
+_WORDS: Final[Mapping[str, str]] = {"mode": "; it is normal or always", "input": "; it lists text and image"}
+
+Source: TypeAlias = str | os.PathLike[str] | Mapping[str, object] | None
+"""A path, a document that was read already, or `None`: `./limen.toml` if there is one, else the environment."""
+
+
+class Config(msgspec.Struct, frozen=True):
+    """One snapshot of everything that was configured: data, and no key."""
+
+    routes: Sequence[Route] = ()
+    app: str | None = None
+    proxies: Proxies = Proxies()
+    file: Path | None = None
+
+    @property
+    def source(self) -> str:
+        """Where it came from, in words."""
+        return "the environment" if self.file is None else str(self.file)
+
+
+def load(
+    source: Source = None, *, known: Callable[[], Sequence[KnownProvider]] = tuple, app: str | None = None
+) -> Config:
+    """Read a configuration; raises `INVALID_CONFIG` with file, line and key path.
+
+    `app` names the application, whatever the configuration calls it. `known` is asked for the providers that the
+    environment may configure, and only if there is no file.
+    """
+    if isinstance(source, Mapping):
+        return _checked(_plain(source), app=app, file=None, text=None)
+    file = Path(DEFAULT_FILE) if source is None else Path(source).expanduser()
+    if source is None and not file.exists():
+        return _from_environment(known(), app)
+    text = read_text(file)
+    return _checked(parse(text, file), app=app, file=file, text=text)
+
+
+def _plain(source: Mapping[str, object]) -> Mapping[str, object]:
+    # A document made in code may be of any mapping type; a document read from a file is dicts and lists.
+    words: str
+    try:
+        return msgspec.convert(msgspec.to_builtins(source), dict[str, object])
+    except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
+        words = str(error)
+    raise invalid_config(f"a configuration is plain data, like TOML: {words}")
+
+
+def _from_environment(known: Sequence[KnownProvider], app: str | None) -> Config:
+    fault: Fault
+    try:
+        if app is not None:
+            check_app(app, ())
+        return Config(routes_from(known, app=app), app, proxies_from())
+    except Fault as found:
+        fault = found
+    raise invalid_config(fault.message, path=fault.path)
+
+
+def _checked(tree: Mapping[str, object], *, app: str | None, file: Path | None, text: str | None) -> Config:
+    fault: Fault
+    try:
+        return _config(tree, app, file)
+    except Fault as found:
+        fault = found
+    # Raised out here, so that no exception chain holds what the file holds (E5).
+    line = None if text is None else line_of(text, fault.path)
+    raise invalid_config(fault.message, file=file, line=line, path=fault.path)
+
+
+def _config(tree: Mapping[str, object], app: str | None, file: Path | None) -> Config:
+    check_no_literal_key(tree)
+    for name in tree:
+        if name not in ("app", "routes"):
+            raise Fault(
+                f"unknown key; a configuration has [app] and [routes.NAME]{_near(name, ('app', 'routes'))}", (name,)
+            )
+    named = _convert(tree.get("app", {}), AppTable, ("app",)).name
+    if named is not None:
+        check_app(named, ("app", "name"))
+    if app is not None:
+        check_app(app, ())
+    tables = _convert(tree.get("routes", {}), dict[str, object], ("routes",))
+    folder = Path.cwd() if file is None else file.absolute().parent
+    routes = tuple(
+        route_of(name, _convert(table, RouteTable, ("routes", name)), app=app or named, folder=folder)
+        for name, table in tables.items()
+    )
+    return Config(routes, app or named, proxies_from(), file)
+
+
+def _convert(value: object, kind: type[T], path: KeyPath) -> T:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        words = str(error)
+    raise _fault(words, path)
+
+
+def _fault(words: str, path: KeyPath) -> Fault:
+    """Restate msgspec's "Expected `float`, got `str` - at `$.timeouts.connect`" with the whole key path."""
+    message, _, place = words.partition(" - at `$")
+    # A key of a free table is not named: `$.headers[...]`.
+    steps = re.findall(r"\.([^.\[\]`]+)|\[(\d+)\]", place.replace("[...]", ""))
+    where: KeyPath = (*path, *(int(index) if index else name for name, index in steps))
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", message, re.DOTALL)
+    if unknown is not None:
+        known = _known_keys(where)
+        return Fault(f"unknown key; known here: {', '.join(known)}{_near(unknown[1], known)}", (*where, unknown[1]))
+    missing = re.fullmatch(r"Object missing required field `(.*)`", message)
+    if missing is not None:
+        return Fault(f"{missing[1]} is missing", where)
+    words = message.replace("`", "").replace("Expected", "expected").replace("Invalid enum value", "unknown word")
+    names = [step for step in where if isinstance(step, str)]
+    return Fault(words + _WORDS.get(names[-1] if names else "", ""), where)
+
+
+def _known_keys(path: KeyPath) -> tuple[str, ...]:
+    names = [step for step in path if isinstance(step, str)]
+    return TABLES[names[-1]].__struct_fields__ if names[-1] in TABLES else RouteTable.__struct_fields__
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,0 +1,234 @@
+"""From a table of the file to a route: checked, and free of the file's spelling."""
+
+import ipaddress
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from limen.config._credentials import EnvironmentKey, FileKey, KeyringKey
+from limen.config._errors import Fault, KeyPath
+from limen.config._literal_keys import variable_name
+from limen.config._schema import EffortTable, ModelTable, RouteTable
+from limen.contract import (
+    CredentialSource,
+    Effort,
+    FrozenDict,
+    Limits,
+    ModelInfo,
+    RetryPolicy,
+    Timeouts,
+    freeze_object,
+)
+
+# RFC 9110: the characters of a header's name, and of a product in User-Agent.
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PRODUCTS: Final = re.compile(r"[!-~]+( [!-~]+)*")
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One route, ready to make an adapter from: plain data, and a credential source instead of a key.
+
+    `app` is the application's part of the `User-Agent`; `place` names the route in messages; `options` is only for
+    adapters installed by entry point. `path` is the fixture's file.
+    """
+
+    name: str
+    adapter: str
+    place: str
+    dialect: str | None = None
+    base_url: str | None = None
+    credential: CredentialSource | None = None
+    allow_plain_http: bool = False
+    app: str | None = None
+    headers: Mapping[str, str] = FrozenDict[str]()
+    timeouts: Timeouts | None = None
+    limits: Limits | None = None
+    retry: RetryPolicy | None = None
+    models: Sequence[ModelInfo] = ()
+    default_max_tokens: int | None = None
+    path: str | None = None
+    options: Mapping[str, object] = FrozenDict[object]()
+
+
+def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> Route:
+    """Make the route of one table; relative paths are relative to the folder. Raises `Fault`."""
+    here: KeyPath = ("routes", name)
+    check_route_name(name)
+    if not table.adapter.strip():
+        raise Fault("the adapter's name is empty", (*here, "adapter"))
+    if table.default_max_tokens is not None and table.default_max_tokens <= 0:
+        raise Fault(f"a number of tokens is positive, got {table.default_max_tokens}", (*here, "default_max_tokens"))
+    if table.user_agent is not None:
+        check_app(table.user_agent, (*here, "user_agent"))
+    for header, value in table.headers.items():
+        _check_header(header, value, (*here, "headers", header))
+    credential = _credential(name, table, folder)
+    if table.base_url is not None:
+        check_base_url(table.base_url, (*here, "base_url"))
+        keyed = credential is not None and not table.allow_plain_http
+        if keyed and plain_http_beyond_loopback(table.base_url):
+            raise Fault(
+                "the key would travel unencrypted over plain http; use https, or write allow_plain_http = true (K6)",
+                (*here, "base_url"),
+            )
+    return Route(
+        name=name,
+        adapter=table.adapter,
+        place=f"[routes.{name}]",
+        dialect=table.dialect,
+        base_url=table.base_url,
+        credential=credential,
+        allow_plain_http=table.allow_plain_http,
+        app=table.user_agent or app,
+        headers=FrozenDict(table.headers),
+        timeouts=table.timeouts,
+        limits=table.limits,
+        retry=table.retry,
+        models=_models(name, table.models),
+        default_max_tokens=table.default_max_tokens,
+        path=None if table.path is None else _path(table.path, folder),
+        options=freeze_object(table.options),
+    )
+
+
+def check_route_name(name: str) -> None:
+    """Raise `Fault` for a name that cannot stand before the slash of ROUTE/MODEL."""
+    if not name or not name.isprintable() or " " in name or "/" in name:
+        raise Fault("a route's name has no spaces, no slash and is not empty", ("routes", name))
+
+
+def check_app(app: str, path: KeyPath) -> None:
+    """Raise `Fault` for an application name that no `User-Agent` can carry (Q7)."""
+    if not _PRODUCTS.fullmatch(app):
+        raise Fault('an application is named like "my-app/1.0", in printable ASCII', path)
+
+
+def check_base_url(url: str, path: KeyPath) -> None:
+    """Raise `Fault` for what is no http(s) address, or holds a password or a query."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable, parts = False, urlsplit("")
+    if not usable or not url.isprintable() or " " in url:
+        raise Fault("this is no address; one looks like https://api.example.com/v1", path)
+    if "@" in parts.netloc:
+        raise Fault("an address holds no user or password; name a credential instead", path)
+    if parts.query or parts.fragment:
+        raise Fault("a base address has neither a query nor a fragment", path)
+
+
+def plain_http_beyond_loopback(url: str) -> bool:
+    """Whether a key would be readable on the way to this address (K6)."""
+    return urlsplit(url).scheme == "http" and not is_loopback(url)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address is this machine by its own name for itself."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_header(name: str, value: str, path: KeyPath) -> None:
+    if not _TOKEN.fullmatch(name):
+        raise Fault("this is no header's name", path)
+    if not value.isprintable() or not value.isascii() or value != value.strip():
+        raise Fault("a header's value is printable ASCII without spaces around it", path)
+
+
+def _credential(name: str, table: RouteTable, folder: Path) -> CredentialSource | None:
+    here: KeyPath = ("routes", name)
+    sources = {
+        "api_key_env": table.api_key_env,
+        "api_key_file": table.api_key_file,
+        "api_key_keyring": table.api_key_keyring,
+    }
+    named = [(key, value) for key, value in sources.items() if value is not None]
+    if not named:
+        return None
+    if len(named) > 1:
+        keys = " and ".join(key for key, _ in named)
+        raise Fault(f"{keys} are both given; a route has one credential: keep one", (*here, named[1][0]))
+    key, value = named[0]
+    path, place = (*here, key), f"{key} of [routes.{name}]"
+    if key == "api_key_env":
+        return EnvironmentKey((variable_name(value, path),), place)
+    if key == "api_key_file":
+        if not value.strip():
+            raise Fault("this is the path of a file, and it is empty", path)
+        return FileKey(_absolute(value, folder), place)
+    service, slash, username = value.partition("/")
+    if not slash or not service.strip() or not username.strip():
+        raise Fault('a keyring entry is named "service/user"', path)
+    return KeyringKey(service, username, place)
+
+
+def _models(route: str, tables: Sequence[ModelTable]) -> tuple[ModelInfo, ...]:
+    models: dict[str, ModelInfo] = {}
+    for index, table in enumerate(tables):
+        here: KeyPath = ("routes", route, "models", index)
+        if not table.id.strip():
+            raise Fault("a model's id is not empty", (*here, "id"))
+        if table.id in models:
+            raise Fault(f"the model {table.id} is listed twice", (*here, "id"))
+        for field in ("context_window", "max_tokens"):
+            count: object = getattr(table, field)
+            if isinstance(count, int) and count <= 0:
+                raise Fault(f"a number of tokens is positive, got {count}", (*here, field))
+        if table.input is not None and (not table.input or len(set(table.input)) < len(table.input)):
+            raise Fault("input lists each kind once, and at least one; leave it out where it is unknown", here)
+        models[table.id] = ModelInfo(
+            provider=route,
+            id=table.id,
+            name=table.name or table.id,
+            description=table.description,
+            input_modalities=table.input,
+            context_window=table.context_window,
+            default_max_tokens=table.max_tokens,
+            efforts=_efforts(table, here),
+            default_effort=table.default_effort,
+        )
+    return tuple(models.values())
+
+
+def _efforts(table: ModelTable, here: KeyPath) -> tuple[Effort, ...] | None:
+    if table.efforts is None:
+        efforts = None
+    else:
+        rows = [EffortTable(row) if isinstance(row, str) else row for row in table.efforts]
+        efforts = tuple(Effort(row.id, row.name or row.id, row.description) for row in rows)
+        ids = [effort.id for effort in efforts]
+        if len(set(ids)) < len(ids) or not all(name.strip() for name in ids):
+            raise Fault("efforts names each effort once, none of them empty", (*here, "efforts"))
+        if table.default_effort is not None and table.default_effort not in ids:
+            known = ", ".join(ids) or "none"
+            raise Fault(f"{table.default_effort} is no effort of this model; it has {known}", (*here, "default_effort"))
+    if table.default_effort is not None and not table.default_effort.strip():
+        raise Fault("the effort is empty", (*here, "default_effort"))
+    return efforts
+
+
+def _absolute(value: str, folder: Path) -> Path:
+    path = Path(value)
+    if value.startswith("~"):
+        try:
+            path = path.expanduser()
+        except RuntimeError:
+            # No home directory is known: the path stays as written, and reading it says that there is no such file.
+            return path
+    return path if path.is_absolute() else folder / path
+
+
+def _path(value: str, folder: Path) -> str:
+    # A bare name may also be a sample that ships with limen, so it is only resolved where such a file exists.
+    found = _absolute(value, folder)
+    return str(found) if found.exists() or "/" in value or "\\" in value else value

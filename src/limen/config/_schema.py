@@ -1,0 +1,72 @@
+"""The shape of `limen.toml`, field by field; unknown keys are refused."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from limen.contract import FrozenDict, Limits, Modality, RetryPolicy, Timeouts
+
+
+class AppTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[app]`: `name` is the application's part of the `User-Agent`, such as "my-app/1.0" (Q7)."""
+
+    name: str | None = None
+
+
+class EffortTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One reasoning effort of a model, where its id alone does not say enough."""
+
+    id: str
+    name: str | None = None
+    description: str | None = None
+
+
+class ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One model of a route: only what is known of it (R10).
+
+    `max_tokens` becomes the request's `max_tokens` where a call names none (R4).
+    """
+
+    id: str
+    name: str | None = None
+    description: str | None = None
+    context_window: int | None = None
+    max_tokens: int | None = None
+    input: Sequence[Modality] | None = None
+    efforts: Sequence[str | EffortTable] | None = None
+    default_effort: str | None = None
+
+
+class RouteTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[routes.NAME]`: one adapter under one name.
+
+    `options` is for adapters that are installed by entry point: they say what it may hold.
+    """
+
+    adapter: str
+    dialect: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    api_key_file: str | None = None
+    api_key_keyring: str | None = None
+    allow_plain_http: bool = False
+    user_agent: str | None = None
+    headers: Mapping[str, str] = FrozenDict[str]()
+    timeouts: Timeouts | None = None
+    limits: Limits | None = None
+    retry: RetryPolicy | None = None
+    models: Sequence[ModelTable] = ()
+    default_max_tokens: int | None = None
+    path: str | None = None
+    options: Mapping[str, object] = FrozenDict[object]()
+
+
+TABLES: Mapping[str, type[msgspec.Struct]] = {
+    "app": AppTable,
+    "timeouts": Timeouts,
+    "limits": Limits,
+    "retry": RetryPolicy,
+    "models": ModelTable,
+    "efforts": EffortTable,
+}
+"""Which struct a table of that name is, for messages that list the known keys."""
