@@ -1,0 +1,5 @@
+"""Framing: bytes to framed payloads, pure `feed()`/`eof()`; no clock, no I/O."""
+
+from limen.transport.framing._sse import SseDecoder, SseEvent
+
+__all__ = ["SseDecoder", "SseEvent"]

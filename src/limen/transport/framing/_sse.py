@@ -1,0 +1,230 @@
+"""Server-sent events by the WHATWG rules, on bytes (S1).
+
+Source of truth: https://html.spec.whatwg.org/multipage/server-sent-events.html, read 2026-11-30. What goes beyond it
+(keep-alives in `data`, errors outside `data`, an end without its blank line) is what providers were seen to send.
+
+Line ends are made LF as each read comes in, so everything after works on LF alone. An ordinary event, one or two
+lines and a blank one, is cut out by `bytes.split`; only what is not ordinary is read line by line.
+"""
+
+from typing import Final
+
+import msgspec
+
+from limen.contract import Limits, LlmError, TooDeep, codes, loads
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+# What a line may hold beside an event's data: a field's name, a colon, a space.
+_LINE_OVERHEAD: Final = 64
+
+
+class SseEvent(msgspec.Struct, frozen=True, gc=False):
+    """One event: its type where one was given, and its data as it came (the end marker may want trimming)."""
+
+    event: str | None
+    data: bytes
+
+
+class _ErrorLine(msgspec.Struct, frozen=True):
+    """A line that is no field but JSON: of interest only if it tells an error."""
+
+    error: msgspec.Raw | None = None
+
+
+_ERROR_LINE: Final = msgspec.json.Decoder(_ErrorLine)
+_ANY_JSON: "Final[msgspec.json.Decoder[object]]" = msgspec.json.Decoder(object)
+
+
+class SseDecoder:
+    """One body: `feed` each read in order, then `eof` once; both return the events that became complete.
+
+    Keep-alives (comments, blank data, data that begins with a colon) and blocks without data give no event. A field
+    named `error` with a JSON value and a bare JSON line with a non-null `error` give an event of type `error` at once.
+    Past `limits.event_bytes` (S2), `failure` is set, what came before is returned, and the next call raises it.
+    """
+
+    __slots__ = ("_after_cr", "_data", "_head", "_limit", "_line", "_marker", "_name", "_out", "_size", "failure")
+
+    def __init__(self, limits: Limits | None = None, *, marker: bytes | None = b"[DONE]") -> None:
+        self.failure: LlmError | None = None
+        self._limit = (limits or Limits()).event_bytes
+        self._marker = marker
+        self._head: bytes | None = b""  # what may still be a byte order mark; None once that is decided
+        self._after_cr = False
+        self._line = bytearray()  # a line that has not ended yet
+        self._name: str | None = None
+        self._data: list[bytes] = []
+        self._size = 0
+        self._out: list[SseEvent] = []
+
+    def feed(self, data: bytes) -> list[SseEvent]:
+        """Take one read; return the events it completed."""
+        if self.failure is not None:
+            raise self.failure
+        if self._head is not None:
+            data = self._without_bom(data)
+        if self._after_cr and data:
+            # The LF of a CRLF that was cut in two: its CR has ended the line already.
+            self._after_cr = False
+            if data.startswith(b"\n"):
+                data = data[1:]
+        if b"\r" in data:
+            self._after_cr = data.endswith(b"\r")
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self._out = []
+        self._take(data)
+        return self._out
+
+    def eof(self) -> list[SseEvent]:
+        """The body ended cleanly: an undispatched event counts if its data is the end marker or complete JSON."""
+        if self.failure is not None:
+            raise self.failure
+        self._out = []
+        if self._head:
+            self._line += self._head
+        if self._line:
+            self._end_line()
+        data = b"\n".join(self._data)
+        if self.failure is None and (data.strip() == self._marker or _is_json(data)):
+            self._dispatch()
+        return self._out
+
+    def _without_bom(self, data: bytes) -> bytes:
+        head = (self._head or b"") + data
+        if len(head) < len(_BOM) and _BOM.startswith(head):
+            self._head = head
+            return b""
+        self._head = None
+        return head.removeprefix(_BOM)
+
+    def _take(self, data: bytes) -> None:
+        if self._line:
+            # The rest of a line that began in an earlier read.
+            end = data.find(b"\n")
+            self._line += data if end < 0 else data[:end]
+            if len(self._line) > self._limit + _LINE_OVERHEAD:
+                self._overflow()
+            elif end >= 0:
+                self._end_line()
+                self._blocks(data[end + 1 :])
+        elif data:
+            self._blocks(data)
+
+    def _blocks(self, data: bytes) -> None:
+        """Read from the start of a line on."""
+        if self._data or self._name is not None:
+            # Inside an event: its lines up to the blank one, then whole events again.
+            if data.startswith(b"\n"):
+                data = data[1:]
+            else:
+                end = data.find(b"\n\n")
+                if end < 0:
+                    self._lines(data)
+                    return
+                if not self._whole_lines(data[:end]):
+                    return
+                data = data[end + 2 :]
+            self._dispatch()
+        blocks = data.split(b"\n\n")
+        rest = blocks.pop()
+        careful = len(data) > self._limit
+        for block in blocks:
+            if careful or not self._ordinary(block):
+                if not self._whole_lines(block):
+                    return
+                self._dispatch()
+        if rest:
+            self._lines(rest)
+
+    def _ordinary(self, block: bytes) -> bool:
+        """Cut out the event of an ordinary block; say whether it was one."""
+        name = None
+        payload = block
+        if payload.startswith(b"event: "):
+            first, _, payload = payload.partition(b"\n")
+            name = str(first[7:], "utf-8", "replace")
+        # JSON in one line holds no LF; what begins otherwise may be a keep-alive.
+        if not payload.startswith(b"data: {") or b"\n" in payload:
+            return False
+        self._out.append(SseEvent(name, payload[6:]))
+        return True
+
+    def _lines(self, data: bytes) -> None:
+        """Read lines of which the last has not ended."""
+        whole, _, rest = data.rpartition(b"\n")
+        if len(rest) < len(data) and not self._whole_lines(whole):
+            return
+        self._line += rest
+        if len(rest) > self._limit + _LINE_OVERHEAD:
+            self._overflow()
+
+    def _whole_lines(self, data: bytes) -> bool:
+        for line in data.split(b"\n"):
+            if line:
+                self._field(line)
+            else:
+                self._dispatch()
+            if self.failure is not None:
+                return False
+        return True
+
+    def _end_line(self) -> None:
+        line = bytes(self._line)
+        self._line = bytearray()
+        self._field(line)
+
+    def _field(self, line: bytes) -> None:
+        if len(line) > self._limit + _LINE_OVERHEAD:
+            self._overflow()
+            return
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        match name:
+            case b"data":
+                self._data.append(value)
+                self._size += len(value) + 1
+                if self._size > self._limit + 1:
+                    self._overflow()
+            case b"event":
+                self._name = str(value, "utf-8", "replace")
+            case b"error":
+                if _is_json(value) and value.strip() != b"null":
+                    self._out.append(SseEvent("error", value))
+            case _:
+                if line.lstrip()[:1] == b"{" and _tells_error(line):
+                    self._out.append(SseEvent("error", line))
+
+    def _dispatch(self) -> None:
+        data, name = self._data, self._name
+        if data:
+            payload = data[0] if len(data) == 1 else b"\n".join(data)
+            text = payload.lstrip()
+            if text and not text.startswith(b":"):
+                self._out.append(SseEvent(name, payload))
+            self._data = []
+            self._size = 0
+        self._name = None
+
+    def _overflow(self) -> None:
+        self._line = bytearray()
+        self._data = []
+        self.failure = LlmError(
+            f"one event of the answer is larger than {self._limit} bytes; limits.event_bytes sets the limit",
+            codes.MALFORMED_RESPONSE,
+        )
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        loads(data, _ANY_JSON)
+    except (msgspec.DecodeError, TooDeep):
+        return False
+    return True
+
+
+def _tells_error(line: bytes) -> bool:
+    try:
+        return loads(line, _ERROR_LINE).error is not None
+    except (msgspec.DecodeError, TooDeep):
+        return False
