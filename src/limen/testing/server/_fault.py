@@ -1,0 +1,66 @@
+"""What a fault is: a named edit of one answer, and the moment at which it is made."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from limen.testing.server._answer import Answer, Ask, Send, Step
+from limen.testing.server._script import Turn
+from limen.testing.server._speaker import Speaker
+
+
+class Scene(NamedTuple):
+    """What a fault may need to know of the exchange that it spoils."""
+
+    speaker: Speaker
+    turn: Turn
+    ask: Ask
+    elsewhere: str
+
+
+Edit = Callable[[Answer, Scene], Answer]
+
+
+class Fault(NamedTuple):
+    """A named edit.
+
+    Faults of a script are applied by stage, whatever their order in the script: first what the wire says, then
+    where the connection breaks, last how the bytes are cut. So any of them go together.
+    """
+
+    name: str
+    summary: str
+    stage: Literal["events", "connection", "bytes"]
+    edit: Edit
+
+
+def with_steps(answer: Answer, steps: Sequence[Step]) -> Answer:
+    """Return the answer with another body."""
+    return msgspec.structs.replace(answer, steps=tuple(steps))
+
+
+def middle(steps: Sequence[Step]) -> int:
+    """Return the place in the middle of the content: some of it has been sent, some has not."""
+    content = [place for place, step in enumerate(steps) if isinstance(step, Send) and step.kind == "content"]
+    if not content:
+        return len(steps) // 2
+    return content[max(0, len(content) // 2 - 1)] + 1
+
+
+def place_of(steps: Sequence[Step], kind: str) -> int:
+    """Return the place of the first step of a kind, or the end."""
+    for place, step in enumerate(steps):
+        if isinstance(step, Send) and step.kind == kind:
+            return place
+    return len(steps)
+
+
+def inserted(steps: Sequence[Step], place: int, *new: Step) -> list[Step]:
+    """Return the steps with others put in at a place."""
+    return [*steps[:place], *new, *steps[place:]]
+
+
+def without(steps: Sequence[Step], *kinds: str) -> list[Step]:
+    """Return the steps without the sends of these kinds."""
+    return [step for step in steps if not (isinstance(step, Send) and step.kind in kinds)]

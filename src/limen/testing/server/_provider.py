@@ -1,0 +1,189 @@
+"""The mock provider: a real server on loopback, in the test's own loop or in a thread of its own."""
+
+import asyncio
+import asyncio.trsock
+import socket
+import ssl
+import threading
+from collections.abc import Coroutine, Sequence
+from types import TracebackType
+from typing import Final, Literal, Self
+
+from limen.testing.server._answer import Answer
+from limen.testing.server._chat import ChatSpeaker
+from limen.testing.server._choice import PATH_PREFIX, Choice, Source, script_of
+from limen.testing.server._connection import Connection, Respond
+from limen.testing.server._messages import MessagesSpeaker
+from limen.testing.server._occasion import Occasion
+from limen.testing.server._recorded import RecordedRequest
+from limen.testing.server._respond import Responder, stray
+from limen.testing.server._speaker import Speaker
+from limen.testing.server._tls import self_signed
+
+SPEAKERS: Final[Sequence[Speaker]] = (ChatSpeaker(), MessagesSpeaker())
+
+
+class MockProvider:
+    """A provider that says what it is told and misbehaves on command.
+
+    `async with MockProvider("tools") as mock` runs it on the current loop, `with MockProvider() as mock` in a thread
+    of its own. What it answers is a `Script`, a specification such as `"text+cut"`, a list of either to answer one
+    request each, or a function of the request; a client may also choose by the model `mock-<specification>` or by
+    `base_url(wire, specification)`. `faults` are added to whatever is chosen.
+
+    `listen` is `http`; `refuse` holds a port where nobody listens; `tls` speaks TLS with a self-signed certificate;
+    `plain-on-tls` gives out an `https` URL and speaks plain HTTP there.
+    """
+
+    def __init__(
+        self,
+        script: Source | None = None,
+        *,
+        faults: Sequence[str] = (),
+        speakers: Sequence[Speaker] = (),
+        host: str = "127.0.0.1",
+        port: int = 0,
+        listen: Literal["http", "refuse", "tls", "plain-on-tls"] = "http",
+    ) -> None:
+        self._speakers = (*speakers, *SPEAKERS)
+        self._responder = Responder(self._speakers, Choice(script, faults))
+        self._host = host
+        self._port = port
+        self._listen = listen
+        self._connections: set[Connection] = set()
+        self._servers: list[asyncio.Server] = []
+        self._held: socket.socket | None = None
+        self._waiting: list[tuple[int, Occasion]] = []
+        self._thread: _LoopThread | None = None
+        self.requests: list[RecordedRequest] = []
+        """Every request in the order of arrival."""
+        self.strays: list[RecordedRequest] = []
+        """Requests to the origin that the fault `redirect` points to; a client that is right makes none."""
+
+    @property
+    def url(self) -> str:
+        """The server's origin, such as `http://127.0.0.1:49152`."""
+        scheme = "https" if self._listen in ("tls", "plain-on-tls") else "http"
+        return f"{scheme}://{self._host}:{self._port}"
+
+    def base_url(self, wire: str, specification: str | None = None) -> str:
+        """Return what a client of that wire is given as its base URL; a specification chooses what it answers."""
+        speaker = next((one for one in self._speakers if one.name == wire), None)
+        if speaker is None:
+            raise ValueError(f"the mock provider speaks {', '.join(one.name for one in self._speakers)}, not {wire!r}")
+        if specification is None:
+            return self.url + speaker.base_path
+        script_of(specification)
+        return f"{self.url}{PATH_PREFIX}{specification}{speaker.base_path}"
+
+    def use(self, script: Source, *faults: str) -> None:
+        """Answer with this from now on."""
+        self._responder.choice = Choice(script, faults)
+
+    async def request(self, number: int = 1, *, timeout: float | None = 10) -> RecordedRequest:
+        """Wait until that many requests have arrived, and return that one."""
+        await self._arrival(number).wait(timeout)
+        return self.requests[number - 1]
+
+    def request_blocking(self, number: int = 1, *, timeout: float | None = 10) -> RecordedRequest:
+        """Do the same without a loop."""
+        self._arrival(number).wait_blocking(timeout)
+        return self.requests[number - 1]
+
+    async def start(self) -> None:
+        """Listen; `async with` does it."""
+        context: ssl.SSLContext | None = None
+        if self._listen == "refuse":
+            # Bound and not listening: the port stays ours, and a connection to it is refused.
+            self._held = socket.socket()
+            self._held.bind((self._host, self._port))
+            self._port = _port(self._held)
+            return
+        if self._listen == "tls":
+            context = self_signed(self._host)
+        self._port = await self._serve(self._record, self._port, context)
+        elsewhere = await self._serve(stray(self.strays.append), 0, None)
+        self._responder.elsewhere = f"http://{self._host}:{elsewhere}/elsewhere"
+
+    async def aclose(self) -> None:
+        """Stop listening and end every connection; `async with` does it."""
+        for server in self._servers:
+            server.close()
+        self._servers.clear()
+        await asyncio.gather(*(connection.aclose() for connection in list(self._connections)))
+        # A loop's turn for the transports to close their sockets.
+        await asyncio.sleep(0)
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        self._thread = _LoopThread()
+        self._thread.run(self.start())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._thread is not None:
+            self._thread.run(self.aclose())
+            self._thread.stop()
+            self._thread = None
+
+    async def _serve(self, respond: Respond, port: int, context: ssl.SSLContext | None) -> int:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: Connection(respond, self._connections), self._host, port, ssl=context, backlog=4096
+        )
+        self._servers.append(server)
+        return _port(server.sockets[0])
+
+    def _record(self, request: RecordedRequest) -> Answer:
+        answer = self._responder.answer(request)
+        self.requests.append(request)
+        for number, occasion in self._waiting:
+            if number <= len(self.requests):
+                occasion.set()
+        return answer
+
+    def _arrival(self, number: int) -> Occasion:
+        occasion = Occasion()
+        self._waiting.append((number, occasion))
+        if number <= len(self.requests):
+            occasion.set()
+        return occasion
+
+
+class _LoopThread:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="limen-mock", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[object, object, None]) -> None:
+        """Run one coroutine there and wait for it."""
+        asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def stop(self) -> None:
+        """End the loop and the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+def _port(bound: socket.socket | asyncio.trsock.TransportSocket) -> int:
+    address: tuple[object, ...] = bound.getsockname()
+    port = address[1]
+    assert isinstance(port, int)
+    return port
