@@ -1,0 +1,198 @@
+"""The order of judgement for a failed answer and for an error inside a stream (CONTRACT section 3)."""
+
+import re
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from limen.adapters._classify import _tables as tables
+from limen.adapters._classify._body import ErrorFacts, read_error
+from limen.contract import Failure, Phase, codes, http_code, scrub
+from limen.transport import request_id, retry_after_ms, should_retry
+
+_MAX_MESSAGE: Final = 1_000
+_MAX_WORD: Final = 200
+
+
+class ErrorRow(msgspec.Struct, frozen=True):
+    """One exception that a dialect makes: where all of its conditions hold, the failure has this code.
+
+    `status` and `words` (codes, types and status words of the provider, lower-case) are empty where anything will
+    do; `hint` asks for a retry delay to be there or not; `bare` asks for a body that says nothing.
+    """
+
+    code: str
+    status: frozenset[int] = frozenset()
+    words: frozenset[str] = frozenset()
+    sentence: re.Pattern[str] | None = None
+    hint: bool | None = None
+    bare: bool = False
+
+    def matches(self, facts: ErrorFacts, status: int | None, *, hinted: bool) -> bool:
+        """Whether this row speaks of that error."""
+        return (
+            (not self.status or status in self.status)
+            and (not self.words or not self.words.isdisjoint(_lower(facts)))
+            and (self.sentence is None or self.sentence.search(facts.text) is not None)
+            and (self.hint is None or self.hint == hinted)
+            and (not self.bare or not (facts.text or facts.codes))
+        )
+
+
+class ErrorRules(msgspec.Struct, frozen=True):
+    """What one dialect says of its errors: rows, first match wins, before every shared table.
+
+    `delays` are patterns with a group `n` and a group `unit` that find a delay in a message, for providers that
+    name it nowhere else (E3).
+    """
+
+    rows: tuple[ErrorRow, ...] = ()
+    delays: tuple[re.Pattern[str], ...] = ()
+
+
+NO_RULES: Final = ErrorRules()
+
+
+def classify_answer(
+    status: int, headers: Mapping[str, str], body: bytes, *, rules: ErrorRules = NO_RULES, now: float | None = None
+) -> Failure:
+    """Say what a failed HTTP answer means (E1, E3); header names in any case, `now` in epoch seconds.
+
+    The message is the body's own, scrubbed and bounded, or a sentence that names the status.
+    """
+    lower = {name.lower(): value for name, value in headers.items()}
+    facts = read_error(body)
+    moment = time.time() if now is None else now
+    delay = retry_after_ms(lower, now=moment)
+    if delay is None:
+        delay = _body_delay_ms(facts, rules, moment)
+    code = judge(facts, status, rules=rules, hinted=delay is not None)
+    return Failure(
+        message=_message(facts, status, lower.get("content-type")),
+        code=code or (http_code(status) if status >= 300 else codes.SERVER),
+        phase="headers",
+        status=status,
+        provider_code=_word(facts.provider_code),
+        provider_retry_after_ms=delay,
+        request_id=request_id(lower) or _word(facts.request_id),
+        should_retry=should_retry(lower),
+    )
+
+
+def classify_event(
+    payload: bytes, *, rules: ErrorRules = NO_RULES, phase: Phase = "mid-stream", now: float | None = None
+) -> Failure:
+    """Say what an error inside a well-formed stream means: in-band, `SERVER` where nothing says better (E1, W1).
+
+    `payload` is the event's data: the whole chunk, the error object alone, or text. A number in it that is an HTTP
+    status is judged as one, but `Failure.status` stays absent: this answer's status was 200.
+    """
+    facts = read_error(payload)
+    status = facts.named_status
+    if status is None:
+        status = next((tables.TYPE_STATUS[word] for word in _lower(facts) if word in tables.TYPE_STATUS), None)
+    delay = _body_delay_ms(facts, rules, time.time() if now is None else now)
+    code = judge(facts, status, rules=rules, hinted=delay is not None)
+    return Failure(
+        message=_message(facts, None, None),
+        code=code or codes.SERVER,
+        phase=phase,
+        provider_code=_word(facts.provider_code),
+        provider_retry_after_ms=delay,
+        request_id=_word(facts.request_id),
+    )
+
+
+def judge(facts: ErrorFacts, status: int | None, *, rules: ErrorRules = NO_RULES, hinted: bool = False) -> str | None:
+    """Return the stable code, or `None` where only an unlisted status is known."""
+    for row in rules.rows:
+        if row.matches(facts, status, hinted=hinted):
+            return row.code
+    words = frozenset(_lower(facts))
+    throttled = tables.THROTTLING.search(facts.text) is not None
+    if words & tables.AUTH_CODES:
+        return codes.AUTH
+    if _is_quota(facts, words, status, hinted=hinted):
+        return codes.QUOTA
+    if words & tables.CONTEXT_CODES:
+        return codes.CONTEXT_WINDOW_EXCEEDED
+    # A 413 is about bytes unless a code says otherwise.
+    if status != 413 and not throttled and tables.CONTEXT.search(facts.text):
+        return codes.CONTEXT_WINDOW_EXCEEDED
+    if words & tables.FILTER_CODES or tables.FILTERED.search(facts.text):
+        return codes.CONTENT_FILTER
+    if words & tables.MODEL_CODES or tables.UNKNOWN_MODEL.search(facts.text):
+        return codes.MODEL_NOT_FOUND
+    return status_code(status, overloaded=bool(words & tables.OVERLOAD_CODES) or _overloaded(facts))
+
+
+def status_code(status: int | None, *, overloaded: bool = False) -> str | None:
+    """Return the code for a status alone; `overloaded` where the body speaks of overload."""
+    if overloaded and status in (None, 503):
+        return codes.OVERLOADED
+    if status is None:
+        return None
+    known = tables.STATUS_CODES.get(status)
+    if known is not None:
+        return known
+    if status >= 500:
+        return codes.SERVER
+    return http_code(status) if status >= 300 else None
+
+
+def _is_quota(facts: ErrorFacts, words: frozenset[str], status: int | None, *, hinted: bool) -> bool:
+    if words & tables.QUOTA_CODES or tables.HARD_QUOTA.search(facts.text):
+        return True
+    if tables.SOFT_QUOTA.search(facts.text) is None:
+        return False
+    # Without a word for what is exhausted, a delay or "per minute" makes it throttling.
+    return not hinted and tables.PER_MINUTE.search(facts.text) is None
+
+
+def _overloaded(facts: ErrorFacts) -> bool:
+    return tables.OVERLOADED.search(facts.text) is not None
+
+
+def _lower(facts: ErrorFacts) -> tuple[str, ...]:
+    return tuple(word.lower() for word in facts.codes)
+
+
+_UNIT_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "": 1_000}
+
+
+def _body_delay_ms(facts: ErrorFacts, rules: ErrorRules, now: float) -> int | None:
+    found = facts.retry_after_ms
+    if found is None and facts.reset_at_ms is not None:
+        found = facts.reset_at_ms - now * 1_000
+    for pattern in rules.delays:
+        hit = None if found is not None else pattern.search(facts.text)
+        if hit is not None:
+            found = _duration_ms(hit[0])
+    return round(found) if found is not None and 0.5 < found < 1e12 else None
+
+
+def _duration_ms(text: str) -> float | None:
+    # "6m0s", "2m59.56s", "12ms", "20 seconds": the pieces add up.
+    pieces = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", text)
+    return sum(float(number) * _UNIT_MS[unit] for number, unit in pieces) if pieces else None
+
+
+def _word(word: str | None) -> str | None:
+    cleaned = scrub(word.strip())[:_MAX_WORD] if word is not None else ""
+    return cleaned or None
+
+
+def _message(facts: ErrorFacts, status: int | None, content_type: str | None) -> str:
+    if facts.message and facts.kind != "html":
+        text = scrub(facts.message)
+        return text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE - 1]}…"
+    where = "the stream carried an error" if status is None else f"the provider answered HTTP {status}"
+    if facts.kind == "html":
+        media = (content_type or "text/html").partition(";")[0].strip()
+        title = f": {scrub(facts.message)}" if facts.message else ""
+        return f"{where} with a page ({media[:_MAX_WORD]}) and no error message{title}"
+    if facts.provider_code is not None:
+        return f"{where} without a message; its code is {_word(facts.provider_code)}"
+    return f"{where} without a message"
