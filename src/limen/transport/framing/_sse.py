@@ -29,11 +29,11 @@ class SseEvent(msgspec.Struct, frozen=True, gc=False):
 class _ErrorLine(msgspec.Struct, frozen=True):
     """A line that is no field but JSON: of interest only if it tells an error."""
 
-    error: msgspec.Raw | None = None
+    error: object = None
 
 
 _ERROR_LINE: Final = msgspec.json.Decoder(_ErrorLine)
-_ANY_JSON: "Final[msgspec.json.Decoder[object]]" = msgspec.json.Decoder(object)
+_ANY_JSON: "msgspec.json.Decoder[object]" = msgspec.json.Decoder(object)
 
 
 class SseDecoder:
@@ -44,13 +44,26 @@ class SseDecoder:
     Past `limits.event_bytes` (S2), `failure` is set, what came before is returned, and the next call raises it.
     """
 
-    __slots__ = ("_after_cr", "_data", "_head", "_limit", "_line", "_marker", "_name", "_out", "_size", "failure")
+    __slots__ = (
+        "_after_cr",
+        "_data",
+        "_head",
+        "_limit",
+        "_line",
+        "_marker",
+        "_name",
+        "_out",
+        "_size",
+        "_starting",
+        "failure",
+    )
 
     def __init__(self, limits: Limits | None = None, *, marker: bytes | None = b"[DONE]") -> None:
         self.failure: LlmError | None = None
         self._limit = (limits or Limits()).event_bytes
         self._marker = marker
-        self._head: bytes | None = b""  # what may still be a byte order mark; None once that is decided
+        self._starting = True
+        self._head = b""  # what may still become a byte order mark
         self._after_cr = False
         self._line = bytearray()  # a line that has not ended yet
         self._name: str | None = None
@@ -62,7 +75,7 @@ class SseDecoder:
         """Take one read; return the events it completed."""
         if self.failure is not None:
             raise self.failure
-        if self._head is not None:
+        if self._starting:
             data = self._without_bom(data)
         if self._after_cr and data:
             # The LF of a CRLF that was cut in two: its CR has ended the line already.
@@ -81,73 +94,74 @@ class SseDecoder:
         if self.failure is not None:
             raise self.failure
         self._out = []
-        if self._head:
-            self._line += self._head
+        self._line += self._head
         if self._line:
-            self._end_line()
+            self._field(bytes(self._line))
         data = b"\n".join(self._data)
-        if self.failure is None and (data.strip() == self._marker or _is_json(data)):
+        if data.strip() == self._marker or _is_json(data):
             self._dispatch()
         return self._out
 
     def _without_bom(self, data: bytes) -> bytes:
-        head = (self._head or b"") + data
+        head = self._head + data
         if len(head) < len(_BOM) and _BOM.startswith(head):
             self._head = head
             return b""
-        self._head = None
+        self._head, self._starting = b"", False
         return head.removeprefix(_BOM)
 
     def _take(self, data: bytes) -> None:
         if self._line:
-            # The rest of a line that began in an earlier read.
-            end = data.find(b"\n")
-            self._line += data if end < 0 else data[:end]
-            if len(self._line) > self._limit + _LINE_OVERHEAD:
-                self._overflow()
-            elif end >= 0:
-                self._end_line()
-                self._blocks(data[end + 1 :])
-        elif data:
+            # The rest of a line that began in an earlier read; it is joined once, when it ends.
+            self._line += data
+            if b"\n" not in data:
+                if len(self._line) > self._limit + _LINE_OVERHEAD:
+                    self._overflow()
+                return
+            data = bytes(self._line)
+            self._line = bytearray()
+        if self._data or self._name is not None:
+            data = self._rest_of_event(data)
+        if data:
             self._blocks(data)
 
-    def _blocks(self, data: bytes) -> None:
-        """Read from the start of a line on."""
-        if self._data or self._name is not None:
-            # Inside an event: its lines up to the blank one, then whole events again.
-            if data.startswith(b"\n"):
-                data = data[1:]
-            else:
-                end = data.find(b"\n\n")
-                if end < 0:
-                    self._lines(data)
-                    return
-                if not self._whole_lines(data[:end]):
-                    return
-                data = data[end + 2 :]
+    def _rest_of_event(self, data: bytes) -> bytes:
+        """Inside an event: read its lines up to the blank one; return what follows."""
+        if data.startswith(b"\n"):
             self._dispatch()
+            return data[1:]
+        end = data.find(b"\n\n")
+        if end < 0:
+            self._lines(data)
+            return b""
+        if not self._whole_lines(data[:end]):
+            return b""
+        self._dispatch()
+        return data[end + 2 :]
+
+    def _blocks(self, data: bytes) -> None:
+        """Read from the start of an event on."""
         blocks = data.split(b"\n\n")
         rest = blocks.pop()
         careful = len(data) > self._limit
+        append = self._out.append
         for block in blocks:
-            if careful or not self._ordinary(block):
+            # JSON in one line holds no LF; what begins otherwise may be a keep-alive.
+            if block.startswith(b"data: {") and b"\n" not in block and not careful:
+                append(SseEvent(None, block[6:]))
+            elif careful or not self._named(block):
                 if not self._whole_lines(block):
                     return
                 self._dispatch()
         if rest:
             self._lines(rest)
 
-    def _ordinary(self, block: bytes) -> bool:
-        """Cut out the event of an ordinary block; say whether it was one."""
-        name = None
-        payload = block
-        if payload.startswith(b"event: "):
-            first, _, payload = payload.partition(b"\n")
-            name = str(first[7:], "utf-8", "replace")
-        # JSON in one line holds no LF; what begins otherwise may be a keep-alive.
-        if not payload.startswith(b"data: {") or b"\n" in payload:
+    def _named(self, block: bytes) -> bool:
+        """Cut out the event of a block of two lines, its type and its data; say whether it was such a block."""
+        first, _, second = block.partition(b"\n")
+        if not (first.startswith(b"event: ") and second.startswith(b"data: {")) or b"\n" in second:
             return False
-        self._out.append(SseEvent(name, payload[6:]))
+        self._out.append(SseEvent(str(first[7:], "utf-8", "replace") or None, second[6:]))
         return True
 
     def _lines(self, data: bytes) -> None:
@@ -169,11 +183,6 @@ class SseDecoder:
                 return False
         return True
 
-    def _end_line(self) -> None:
-        line = bytes(self._line)
-        self._line = bytearray()
-        self._field(line)
-
     def _field(self, line: bytes) -> None:
         if len(line) > self._limit + _LINE_OVERHEAD:
             self._overflow()
@@ -187,7 +196,7 @@ class SseDecoder:
                 if self._size > self._limit + 1:
                     self._overflow()
             case b"event":
-                self._name = str(value, "utf-8", "replace")
+                self._name = str(value, "utf-8", "replace") or None
             case b"error":
                 if _is_json(value) and value.strip() != b"null":
                     self._out.append(SseEvent("error", value))
