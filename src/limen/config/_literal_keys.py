@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from limen.config._errors import Fault, KeyPath
-from limen.contract import scrub
+from limen.contract import looks_secret
 
 # Names of fields and headers that would hold a key, without their separators and in lower case.
 _KEY_NAMES: Final = frozenset(
@@ -31,7 +31,7 @@ def check_no_literal_key(tree: Mapping[str, object]) -> None:
     """Raise `Fault` where a key seems to stand in the configuration; its message holds no part of it (K1)."""
     for path, value in _leaves(tree, ()):
         names = [step for step in path if isinstance(step, str)]
-        if any(scrub(step) != step for step in names):
+        if any(looks_secret(step) for step in names):
             raise Fault(f"a name here looks like a key itself; {_REMEDY}", path[:1])
         if not isinstance(value, str) or not names:
             continue
@@ -39,7 +39,7 @@ def check_no_literal_key(tree: Mapping[str, object]) -> None:
             raise Fault(f"this looks like a key itself; {_REMEDY}", path)
         # /run/secrets/key-of-production is a path, whatever its words look like.
         is_path = names[-1] in _PATH_NAMES and re.search(r"[/\\]", value)
-        if not is_path and scrub(value) != value:
+        if not is_path and looks_secret(value):
             raise Fault(f"the value looks like a key itself; {_REMEDY}", path)
 
 

@@ -2,7 +2,7 @@
 
 import tomllib
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -78,14 +78,10 @@ def line_of(text: str, path: KeyPath) -> int | None:
 
 def _has(tree: object, path: KeyPath) -> bool:
     for step in path:
-        if isinstance(tree, Mapping):
-            if step not in tree:
-                return False
+        if isinstance(tree, dict) and step in tree:
             tree = tree[step]  # pyright: ignore[reportUnknownVariableType] - TOML is read as unknown
-        elif isinstance(tree, Sequence) and not isinstance(tree, str):
-            if not isinstance(step, int) or step >= len(tree):  # pyright: ignore[reportUnknownArgumentType] - TOML is read as unknown
-                return False
-            tree = tree[step]  # pyright: ignore[reportUnknownVariableType] - TOML is read as unknown
+        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):  # pyright: ignore[reportUnknownArgumentType] - as above
+            tree = tree[step]  # pyright: ignore[reportUnknownVariableType] - as above
         else:
             return False
     return True

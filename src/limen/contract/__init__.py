@@ -73,7 +73,7 @@ from limen.contract._ports import (
     WireTap,
     unknown_dialect,
 )
-from limen.contract._redact import MASK, remember_secret, scrub
+from limen.contract._redact import MASK, looks_secret, remember_secret, scrub
 from limen.contract._replay import aligned, replay_fault
 from limen.contract._response import CallInfo, ReplayDrop, Response
 from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
@@ -177,6 +177,7 @@ __all__ = [
     "http_code",
     "json_fault",
     "loads",
+    "looks_secret",
     "remember_secret",
     "replace_surrogates",
     "replay_fault",

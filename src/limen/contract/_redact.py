@@ -65,3 +65,8 @@ def scrub(text: str) -> str:
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
+
+
+def looks_secret(text: str) -> bool:
+    """Say whether a text holds what looks like a credential by its shape alone, whatever is remembered (K1)."""
+    return any(pattern.sub(replacement, text) != text for pattern, replacement in _PATTERNS)
