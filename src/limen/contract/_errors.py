@@ -134,7 +134,8 @@ def foreign_text(error: object) -> str:
     A class name stands where the text is empty: `raise KeyError()` has something to say only by its type.
     """
     try:
-        text = str(error)
+        # A subclass of str that __str__ returned could lie again; `str.__str__` makes it an exact one.
+        text = str.__str__(str(error))
     except Exception:  # noqa: BLE001 - a hostile __str__ may raise anything; its own error says nothing of the call
         return UNREADABLE
     if not text.strip():
@@ -148,9 +149,11 @@ class ForeignError(Exception):
 
 def safe_cause(error: BaseException) -> BaseException:
     """Return what may be chained: the exception itself, or a stand-in where its chain's text holds a secret."""
-    if any(_tainted(link) for link in _chain(error)):
-        return ForeignError(f"{type(error).__name__}: {foreign_text(error)}")
-    return error
+    try:
+        tainted = any(_tainted(link) for link in _chain(error))
+    except Exception:  # noqa: BLE001 - a hostile `__class__` or `exceptions`: what cannot be read cannot be shown
+        tainted = True
+    return ForeignError(f"{type(error).__name__}: {foreign_text(error)}") if tainted else error
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -5,7 +5,7 @@ Checked: C1-C7, C10, C11, C13. The table below is the grammar's outer shape (C5,
 the rules of one chunk each.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from limen.contract._blocks import (
@@ -26,15 +26,21 @@ from limen.contract._chunks import (
     ToolCallDelta,
     UsageChunk,
 )
+from limen.contract._errors import Failure, failure_fault
+from limen.contract._finish import FinishReason
 from limen.contract._usage import TokenUsage
 
 
 class GrammarError(Exception):
-    """An adapter broke a C-rule: `rule` is its number. This is the adapter's bug, never the provider's."""
+    """An adapter broke a C-rule: `rule` is its number. This is the adapter's bug, never the provider's.
+
+    `position` is how many chunks of the batch that was fed stand before the one at fault.
+    """
 
     def __init__(self, rule: str, message: str) -> None:
         super().__init__(f"{rule}: {message}")
         self.rule = rule
+        self.position = 0
 
     def __reduce__(self) -> tuple[type["GrammarError"], tuple[str, str]]:
         return (GrammarError, (self.rule, str(self).removeprefix(f"{self.rule}: ")))
@@ -80,14 +86,25 @@ class ChunkGrammar:
 
     def feed(self, chunk: StreamChunk) -> None:
         """Check one chunk against all that came before it; constant cost, except one join at a block's end."""
-        rule = self._row.get(type(chunk))
-        if rule is None:
-            raise self._misplaced(chunk)
+        self.feed_all((chunk,))
+
+    def feed_all(self, chunks: Sequence[StreamChunk]) -> None:
+        """Check chunks that arrived together, in their order; see `GrammarError.position`."""
+        position = 0
         try:
-            rule(self, chunk)
+            for chunk in chunks:
+                self._row[type(chunk)](self, chunk)
+                position += 1
+        except GrammarError as violation:
+            violation.position = position
+            raise
+        except KeyError:
+            raise self._located(self._misplaced(chunks[position]), position) from None
         except (TypeError, AttributeError) as fault:
             # A struct's fields are not checked when it is made: an index that is no int, a text that is no str.
-            raise GrammarError("C1", f"{type(chunk).__name__} holds a value of the wrong type ({fault})") from None
+            name = type(chunks[position]).__name__
+            mistyped = GrammarError("C1", f"{name} holds a value of the wrong type ({fault})")
+            raise self._located(mistyped, position) from None
 
     def eof(self) -> None:
         """Check that the stream has ended as it must."""
@@ -98,6 +115,11 @@ class ChunkGrammar:
         """What had arrived of the blocks that are still open, by index."""
         blocks = ((index, block.assembled()) for index, block in self._open.items())
         return {index: block for index, block in blocks if block is not None}
+
+    @staticmethod
+    def _located(violation: GrammarError, position: int) -> GrammarError:
+        violation.position = position
+        return violation
 
     def _misplaced(self, chunk: object) -> GrammarError:
         name = type(chunk).__name__
@@ -117,46 +139,58 @@ class ChunkGrammar:
             raise GrammarError("C1", f"{chunk.block_type!r} is no kind of block")
         self._open[chunk.index] = _Open(chunk.block_type)
 
-    def _block(self, index: int, block_type: BlockType) -> _Open:
-        block = self._open.get(index)
-        if block is None:
-            rule = "C3" if index in self.closed else "C2"
-            state = "which has ended" if index in self.closed else "which was never opened"
-            raise GrammarError(rule, f"a {block_type} delta for block {index!r}, {state}")
-        if block.block_type != block_type:
-            raise GrammarError("C1", f"a {block_type} delta in block {index}, which is {block.block_type}")
-        return block
-
     def _text(self, chunk: TextDelta) -> None:
-        self._append(self._block(chunk.index, "text"), chunk.text)
+        index, text = chunk.index, chunk.text
+        block = self._open.get(index)
+        if block is None or block.block_type != "text" or type(text) is not str or not text or type(index) is not int:
+            raise self._wrong_delta(chunk, "text", text)
+        block.parts.append(text)
 
     def _reasoning(self, chunk: ReasoningDelta) -> None:
-        self._append(self._block(chunk.index, "reasoning"), chunk.text)
-
-    @staticmethod
-    def _append(block: _Open, text: str) -> None:
-        if not text:
-            raise GrammarError("C13", f"an empty {block.block_type} delta")
-        if type(text) is not str:
-            raise TypeError("text is not a string")
+        index, text = chunk.index, chunk.text
+        block = self._open.get(index)
+        if (
+            block is None
+            or block.block_type != "reasoning"
+            or type(text) is not str
+            or not text
+            or type(index) is not int
+        ):
+            raise self._wrong_delta(chunk, "reasoning", text)
         block.parts.append(text)
 
     def _tool_call(self, chunk: ToolCallDelta) -> None:
-        block = self._block(chunk.index, "tool-call")
-        if type(chunk.arguments_delta) is not str:
-            raise TypeError("arguments_delta is not a string")
+        index, text = chunk.index, chunk.arguments_delta
+        block = self._open.get(index)
+        if block is None or block.block_type != "tool-call" or type(text) is not str or type(index) is not int:
+            raise self._wrong_delta(chunk, "tool-call", text)
+        if not block.id or chunk.id != block.id or (chunk.name is not None and chunk.name != block.name):
+            self._identify(block, chunk)
+        block.parts.append(text)
+
+    def _wrong_delta(
+        self, chunk: TextDelta | ReasoningDelta | ToolCallDelta, block_type: BlockType, text: object
+    ) -> GrammarError:
+        index = chunk.index
+        if type(index) is not int:
+            return GrammarError("C2", f"a {block_type} delta with the index {index!r}, which is no whole number")
+        block = self._open.get(index)
+        if block is None:
+            rule, state = ("C3", "which has ended") if index in self.closed else ("C2", "which was never opened")
+            return GrammarError(rule, f"a {block_type} delta for block {index!r}, {state}")
+        if block.block_type != block_type:
+            return GrammarError("C1", f"a {block_type} delta in block {index}, which is {block.block_type}")
+        if type(text) is not str:
+            return GrammarError("C1", f"a {block_type} delta whose text is a {type(text).__name__}")
+        return GrammarError("C13", f"an empty {block_type} delta")
+
+    def _identify(self, block: _Open, chunk: ToolCallDelta) -> None:
         if block.id:
             if chunk.id != block.id:
                 raise GrammarError(
                     "C4", f"block {chunk.index} is the call {block.id!r}, and got a delta of {chunk.id!r}"
                 )
-            if chunk.name is not None and chunk.name != block.name:
-                raise GrammarError("C4", f"the call {block.id!r} is {block.name!r}, and was then named {chunk.name!r}")
-        else:
-            self._identify(block, chunk)
-        block.parts.append(chunk.arguments_delta)
-
-    def _identify(self, block: _Open, chunk: ToolCallDelta) -> None:
+            raise GrammarError("C4", f"the call {block.id!r} is {block.name!r}, and was then named {chunk.name!r}")
         if type(chunk.id) is not str or not chunk.id:
             raise GrammarError("C10", f"the tool call in block {chunk.index} has no id")
         if type(chunk.name) is not str or not chunk.name:
@@ -168,7 +202,7 @@ class ChunkGrammar:
 
     def _end(self, chunk: BlockEnd) -> None:
         block = self._open.get(chunk.index)
-        if block is None:
+        if block is None or type(chunk.index) is not int:
             rule = "C3" if chunk.index in self.closed else "C2"
             raise GrammarError(rule, f"block {chunk.index!r} ended, and is not open")
         if block.block_type == "image":
@@ -177,7 +211,8 @@ class ChunkGrammar:
         else:
             if not block.parts:
                 raise GrammarError("C1", f"the {block.block_type} block {chunk.index} ended without a delta")
-            if chunk.block != block.assembled():
+            assembled = block.assembled()
+            if type(chunk.block) is not type(assembled) or chunk.block != assembled:
                 raise GrammarError("C4", f"the end of block {chunk.index} differs from what its deltas assemble to")
         del self._open[chunk.index]
         self.closed[chunk.index] = chunk.block
@@ -189,14 +224,21 @@ class ChunkGrammar:
         self._row = _COUNTED
 
     def _finish(self, chunk: Finish) -> None:
+        if type(chunk.reason) is not FinishReason:
+            raise TypeError("reason is not FinishReason")
         kind = chunk.reason.kind
         if kind not in _FINISH_KINDS:
             raise GrammarError("C6", f"{kind!r} is no way to finish")
         failed = kind in ("error", "aborted")
-        if failed != (chunk.reason.failure is not None):
+        failure = chunk.reason.failure
+        if failed != (failure is not None):
             raise GrammarError("C6", f"a finish of kind {kind} {'without a' if failed else 'with a'} failure")
-        if not failed:
+        if failure is None:
             self._check_success(kind)
+        elif type(failure) is not Failure:
+            raise TypeError("failure is not Failure")
+        elif (fault := failure_fault(failure)) is not None:
+            raise GrammarError("C6", f"a finish whose failure is none: {fault}")
         self.finish = chunk
         self._row = _FINISHED
 
@@ -214,6 +256,7 @@ _Rule: TypeAlias = Callable[[ChunkGrammar, "StreamChunk"], None]
 _Row: TypeAlias = Mapping[type, _Rule]
 
 _BLOCK_TYPES: Final = frozenset({"text", "reasoning", "tool-call", "image"})
+_REASONING: Final = "reasoning"
 _FINISH_KINDS: Final = frozenset({"stop", "tool-calls", "max-tokens", "aborted", "error"})
 
 _STREAMING: Final[_Row] = {
