@@ -1,5 +1,6 @@
 """Values to JSON and back: `encode`, `decode` and the typed `decode_*` (section 1)."""
 
+from functools import cache
 from typing import TypeVar
 
 import msgspec
@@ -46,6 +47,9 @@ def _no_signal(kind: type, value: object) -> object:
     if kind is AbortSignal:
         # A signal never travels; a field of that name in foreign JSON is as good as unknown.
         return AbortSignal()
+    if kind is object:
+        # Any JSON: msgspec asks the hook for the fields that are declared `object`, too.
+        return value
     raise NotImplementedError(kind)
 
 
@@ -56,31 +60,48 @@ def _read(data: bytes | str, decoder: "msgspec.json.Decoder[T]", name: str) -> T
         raise LlmError(f"this is not the JSON of {name}: {fault}", codes.MALFORMED_RESPONSE) from None
 
 
-_CHUNK: "msgspec.json.Decoder[StreamChunk]" = msgspec.json.Decoder(StreamChunk)
-_MESSAGE = msgspec.json.Decoder(Message)
-_OPTIONS = msgspec.json.Decoder(GenerateOptions, dec_hook=_no_signal)
-_RESPONSE = msgspec.json.Decoder(Response)
+# A decoder is made at its first use: each costs as much as the module does to load.
+
+
+@cache
+def _chunks() -> "msgspec.json.Decoder[StreamChunk]":
+    return msgspec.json.Decoder(StreamChunk)
+
+
+@cache
+def _messages() -> msgspec.json.Decoder[Message]:
+    return msgspec.json.Decoder(Message)
+
+
+@cache
+def _options() -> msgspec.json.Decoder[GenerateOptions]:
+    return msgspec.json.Decoder(GenerateOptions, dec_hook=_no_signal)
+
+
+@cache
+def _responses() -> msgspec.json.Decoder[Response]:
+    return msgspec.json.Decoder(Response)
 
 
 def decode_chunk(data: bytes | str) -> StreamChunk:
     """Read one chunk; unknown fields are ignored, an unknown tag is `MALFORMED_RESPONSE`."""
-    return _read(data, _CHUNK, "a chunk")
+    return _read(data, _chunks(), "a chunk")
 
 
 def decode_message(data: bytes | str) -> Message:
     """Read one message; anything else is `MALFORMED_RESPONSE`."""
-    return _read(data, _MESSAGE, "a message")
+    return _read(data, _messages(), "a message")
 
 
 def decode_options(data: bytes | str) -> GenerateOptions:
     """Read a request; anything else is `MALFORMED_RESPONSE`. The result has no signal."""
-    options = _read(data, _OPTIONS, "a request")
+    options = _read(data, _options(), "a request")
     return options if options.signal is None else msgspec.structs.replace(options, signal=None)
 
 
 def decode_response(data: bytes | str) -> Response:
     """Read a collected answer; anything else is `MALFORMED_RESPONSE`."""
-    return _read(data, _RESPONSE, "a response")
+    return _read(data, _responses(), "a response")
 
 
 def decode(kind: type[T], data: bytes | str) -> T:

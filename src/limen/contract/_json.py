@@ -7,7 +7,6 @@ so, and nothing is done there with a member but to pass it on as an `object`.
 within a depth limit (S2) and accepts the lone surrogate escapes that JSON allows (S5).
 """
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -140,6 +139,8 @@ def dumps_lossless(value: object) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
+        import json
+
         return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, separators=(",", ":")).encode()
 
 
@@ -170,6 +171,8 @@ def loads(data: bytes | str, decoder: "msgspec.json.Decoder[T]", *, depth: int =
 
 
 def _loads_slowly(raw: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
+    import json
+
     try:
         plain: object = json.loads(raw, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -182,14 +185,15 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# Kept as text, which `re` compiles once, at first use: few documents have that many brackets.
+_STRINGS: Final = rb'(?s)"(?:[^"\\]|\\.)*+"'
 _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"{}[]")
 
 
 def check_depth(raw: bytes, limit: int) -> None:
     """Raise `TooDeep` if brackets outside strings nest deeper than the limit; linear in the input."""
     depth = 0
-    for byte in _STRINGS.sub(b"", raw).translate(None, _NO_BRACKETS):
+    for byte in re.sub(_STRINGS, b"", raw).translate(None, _NO_BRACKETS):
         if byte in (0x7B, 0x5B):
             depth += 1
             if depth > limit:

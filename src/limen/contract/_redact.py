@@ -7,7 +7,6 @@ like; what merely looks like a credential is replaced by pattern. Both work on t
 import re
 from collections import OrderedDict
 from typing import Final
-from urllib.parse import quote
 
 MASK: Final = "[redacted]"
 
@@ -16,28 +15,27 @@ _REMEMBERED_MAX: Final = 512
 _remembered: OrderedDict[str, None] = OrderedDict()
 
 # Each pattern with the shape it is for. A prefix alone is no secret, so a run of key characters must follow.
+# Kept as text, which `re` compiles once, at first use: most processes never fail.
 _PATTERNS: Final = (
     # an Authorization header: Bearer abc, also with %20
-    (re.compile(r"(?i)\b(bearer|basic)((?:\s|%20|\+)+)[A-Za-z0-9._~+/=-]{6,}"), rf"\1\2{MASK}"),
+    (r"(?i)\b(bearer|basic)((?:\s|%20|\+)+)[A-Za-z0-9._~+/=-]{6,}", rf"\1\2{MASK}"),
     # OpenAI/DeepSeek/OpenRouter "sk-…", Anthropic "sk-ant-…", Groq "gsk_…", xAI "xai-…", NVIDIA "nvapi-…", HF "hf_…"
-    (re.compile(r"\b(?:sk|rk|pk|gsk|xai|nvapi|hf|csk|fw|pplx|tgp|r8|key)[-_][A-Za-z0-9_-]{12,}"), MASK),
+    (r"\b(?:sk|rk|pk|gsk|xai|nvapi|hf|csk|fw|pplx|tgp|r8|key)[-_][A-Za-z0-9_-]{12,}", MASK),
     # Google "AIza…" (39 characters), AWS access key ids, GitHub tokens
     (
-        re.compile(r"\bAIza[0-9A-Za-z_-]{30,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}"),
+        r"\bAIza[0-9A-Za-z_-]{30,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}",
         MASK,
     ),
     # JSON web tokens
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}"), MASK),
+    (r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}", MASK),
     # a query or a header or a JSON field that is named like a key, with its value
     (
-        re.compile(
-            r"(?i)((?:api[-_]?key|x-api-key|access[-_]?token|auth[-_]?token|client[-_]?secret|password|secret[-_]?key)"
-            r"[\"']?\s*[:=]\s*[\"']?)(?!\[redacted\])[^\s\"'&,;}]{4,}"
-        ),
+        r"(?i)((?:api[-_]?key|x-api-key|access[-_]?token|auth[-_]?token|client[-_]?secret|password|secret[-_]?key)"
+        r"[\"']?\s*[:=]\s*[\"']?)(?!\[redacted\])[^\s\"'&,;}]{4,}",
         rf"\1{MASK}",
     ),
     # a URL with user and password
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@]+:[^/\s@]+@"), rf"\1{MASK}@"),
+    (r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@]+:[^/\s@]+@", rf"\1{MASK}@"),
 )
 
 
@@ -48,6 +46,8 @@ def remember_secret(secret: str) -> None:
     """
     if len(secret) < 4:
         return
+    from urllib.parse import quote  # here, because it takes longer to load than the whole of this module
+
     forms = dict.fromkeys((secret, quote(secret, safe="")))
     for form in forms:
         _remembered.pop(form, None)
@@ -63,10 +63,10 @@ def scrub(text: str) -> str:
         if secret in text:
             text = text.replace(secret, MASK)
     for pattern, replacement in _PATTERNS:
-        text = pattern.sub(replacement, text)
+        text = re.sub(pattern, replacement, text)
     return text
 
 
 def looks_secret(text: str) -> bool:
     """Say whether a text holds what looks like a credential by its shape alone, whatever is remembered (K1)."""
-    return any(pattern.sub(replacement, text) != text for pattern, replacement in _PATTERNS)
+    return any(re.sub(pattern, replacement, text) != text for pattern, replacement in _PATTERNS)
