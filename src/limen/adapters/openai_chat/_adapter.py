@@ -1,0 +1,49 @@
+"""Chat completions wherever they are spoken: one adapter, a row for each accent."""
+
+from limen.adapters._base import WireAdapter, WireOptions
+from limen.adapters._chat_completions import codec
+
+
+class OpenAIChatOptions(WireOptions, frozen=True, kw_only=True):
+    """Options of `OpenAIChatAdapter`.
+
+    `dialect` names a row of docs/dialects.md. Without one, an address of your own is `generic`, about which nothing is
+    guessed, and no address is OpenAI's.
+    """
+
+
+class OpenAIChatAdapter(WireAdapter):
+    """The chat-completions wire in one of its dialects (docs/dialects.md lists what each row takes).
+
+    Mapped, where the row has it:
+
+    - `system` and system messages as `system` (OpenAI: `developer`); user, assistant and tool messages in order; text
+      blocks of a message join into one string, a message with images is a list of parts.
+    - `tools` with `strict` only where asked for, `tool_choice`, `parallel_tool_calls`, `response_format` (text,
+      `json_object`, `json_schema`), `temperature`, `top_p`, `stop`, `seed`, `max_tokens` under the row's name.
+    - `reasoning_effort` in the row's spelling; `off` only where the row can turn reasoning off.
+    - `cache` where the row can ask for it: OpenAI's retention, `cache_control` marks on the system text and the last
+      message at OpenRouter and DashScope. `none` holds everywhere: nothing is cached by request.
+    - Images as `image_url`, bytes as data URLs; images of tool results in a user message after the results.
+    - Tool calls with raw arguments (empty ones as `{}`) and their ids; ids that the row refuses are rewritten in the
+      request, call and result alike. A result with `is_error` is marked by `Error: ` before its text.
+    - Reasoning of earlier turns under the name it arrived under, else under the row's; `reasoning_details` and
+      `extra_content` of replay state unchanged. Where a row has no field for it, reasoning is left out and reported in
+      `replay_dropped`.
+    - `extra["openai-chat"]`, merged last. Every request streams, and asks for usage unless the row may not.
+
+    Refused before any I/O (`UNSUPPORTED…`, naming the field):
+
+    - what the row lists as refused; strict schemas outside the row's subset, names and counts over its limits;
+    - efforts outside the model's list, else the row's; `cache` where nothing asks for it;
+    - images where the row or the model's facts exclude them, images in system and assistant messages;
+    - `tool_choice` and `parallel_tool_calls` without tools; `n`, sound, and extra of another wire.
+
+    Ignored: `session_id` and `purpose`, which are hints. Left out of the answer: choices but the first,
+    log-probabilities, annotations, audio, fingerprints. An unknown kind of event has no choices, and passes.
+    """
+
+    def __init__(self, options: OpenAIChatOptions | None = None) -> None:
+        made = OpenAIChatOptions() if options is None else options
+        unnamed = "openai" if made.base_url is None else "generic"
+        super().__init__(made, codec(made.dialect or unnamed))
