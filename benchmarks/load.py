@@ -1,0 +1,193 @@
+"""The load: a mock provider that costs little, on loopback only, with every answer made beforehand.
+
+    POST /<case>/v1/chat/completions     the openai-chat wire
+    POST /<case>/v1/messages             the anthropic-messages wire
+    GET  /stats/<id>                     {"closed": seconds since start, or null}, for the stream with that id
+
+`<case>` is dash-joined settings: `n200` deltas, `g8` events in one write, `d5` milliseconds between writes, `tool`
+for a tool call instead of text, `stall` to fall silent after the first write, `i7` an id for /stats.
+Run as `python load.py PORT`.
+"""
+
+import asyncio
+import json
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+TEXT = "the quick brown fox "
+FRAGMENT = '{\\"line\\":\\"print(42)\\"},'[:20]
+HEAD = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nx-request-id: req_bench\r\n"
+    b"transfer-encoding: chunked\r\n\r\n"
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What to answer."""
+
+    count: int = 10
+    group: int = 1
+    delay: float = 0.0
+    tool: bool = False
+    stall: bool = False
+    id: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Case":
+        """Read the settings out of the path."""
+        words = text.split("-")
+        numbers = {word[0]: word[1:] for word in words if len(word) > 1 and word not in ("tool", "stall")}
+        return cls(
+            count=int(numbers.get("n", "10")),
+            group=int(numbers.get("g", "1")),
+            delay=float(numbers.get("d", "0")) / 1000,
+            tool="tool" in words,
+            stall="stall" in words,
+            id=numbers.get("i", ""),
+        )
+
+
+def dump(value: object) -> str:
+    """Compact JSON, as providers send it."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def chat_events(case: Case) -> list[str]:
+    """A chat-completions stream with the fields that OpenAI sends on every chunk."""
+    frame = {"id": "chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG", "object": "chat.completion.chunk", "created": 1741570283}
+    frame |= {"model": "gpt-4o-mini-2024-07-18", "service_tier": "default", "system_fingerprint": "fp_06737a9306"}
+
+    def event(delta: dict[str, Any], finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return f"data: {dump({**frame, 'choices': [choice], 'usage': None, 'obfuscation': 'aB3dE6'})}\n\n"
+
+    events = [event({"role": "assistant", "content": None if case.tool else "", "refusal": None})]
+    if case.tool:
+        call = {"index": 0, "id": "call_DdmO9pD3xa9XTPNJ", "type": "function"}
+        events[0] = event({"role": "assistant", "tool_calls": [{**call, "function": {"name": "f", "arguments": ""}}]})
+        parts = arguments(case.count)
+        events += [event({"tool_calls": [{"index": 0, "function": {"arguments": part}}]}) for part in parts]
+    else:
+        events += [event({"content": TEXT})] * case.count
+    events.append(event({}, "tool_calls" if case.tool else "stop"))
+    usage = {"prompt_tokens": 19, "completion_tokens": case.count, "total_tokens": 19 + case.count}
+    events.append(f"data: {dump({**frame, 'choices': [], 'usage': usage})}\n\n")
+    return [*events, "data: [DONE]\n\n"]
+
+
+def message_events(case: Case) -> list[str]:
+    """The same answer in the Messages wire."""
+
+    def event(name: str, **fields: object) -> str:
+        return f"event: {name}\ndata: {dump({'type': name, **fields})}\n\n"
+
+    usage = {"input_tokens": 19, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
+    message = {"id": "msg_01XFDUDYJgAACzvn", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5"}
+    message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    block = {"type": "tool_use", "id": "toolu_01T1x1fJ34qA", "name": "f", "input": {}}
+    start = block if case.tool else {"type": "text", "text": ""}
+    events = [event("message_start", message=message), event("content_block_start", index=0, content_block=start)]
+    events.append(event("ping"))
+    if case.tool:
+        deltas = [{"type": "input_json_delta", "partial_json": part} for part in arguments(case.count)]
+        events += [event("content_block_delta", index=0, delta=delta) for delta in deltas]
+    else:
+        events += [event("content_block_delta", index=0, delta={"type": "text_delta", "text": TEXT})] * case.count
+    events.append(event("content_block_stop", index=0))
+    reason = {"stop_reason": "tool_use" if case.tool else "end_turn", "stop_sequence": None}
+    events.append(event("message_delta", delta=reason, usage={"output_tokens": case.count}))
+    return [*events, event("message_stop")]
+
+
+def arguments(count: int) -> list[str]:
+    """One valid JSON object in `count` fragments of 20 characters."""
+    text = '{"lines":["' + "print(42)\\n" * (count * 2)
+    text = text[: count * 20 - 3].rstrip("\\") + '"]}'
+    text = text.ljust(count * 20)
+    return [text[start : start + 20] for start in range(0, count * 20, 20)]
+
+
+def writes(wire: str, case: Case) -> list[bytes]:
+    """The answer as the writes that it is sent in."""
+    events = [event.encode() for event in (chat_events(case) if wire == "chat" else message_events(case))]
+    groups = [b"".join(events[start : start + case.group]) for start in range(0, len(events), case.group)]
+    framed = [b"%x\r\n%b\r\n" % (len(group), group) for group in groups]
+    framed[-1] += b"0\r\n\r\n"
+    return [HEAD + framed[0], *framed[1:]]
+
+
+@dataclass
+class State:
+    """What the server remembers between requests."""
+
+    started: float = field(default_factory=time.monotonic)
+    answers: dict[tuple[str, Case], list[bytes]] = field(default_factory=dict)
+    closed: dict[str, float] = field(default_factory=dict)
+
+
+class Connection(asyncio.Protocol):
+    """One client: reads a request, sends its writes, one after another or all at once."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.buffer = b""
+        self.case: Case | None = None
+        self.transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.case is not None and self.case.id:
+            self.state.closed[self.case.id] = time.monotonic() - self.state.started
+        self.case = None
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        head, found, rest = self.buffer.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+        if not found or len(rest) < (size := int(length[1]) if length else 0):
+            return
+        self.buffer = rest[size:]
+        path = head.split(b" ", 2)[1].decode()
+        if path.startswith("/stats/"):
+            body = dump({"closed": self.state.closed.get(path.rpartition("/")[2])}).encode()
+            self.transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+            return
+        self.case = Case.parse(path.split("/")[1])
+        key = ("chat" if path.endswith("/chat/completions") else "messages", self.case)
+        if key not in self.state.answers:
+            self.state.answers[key] = writes(*key)
+        self.send(self.state.answers[key], 0, self.case)
+
+    def send(self, answer: list[bytes], index: int, case: Case) -> None:
+        if self.case is not case:
+            return
+        if not case.delay and not case.stall:
+            self.transport.writelines(answer) if case.group == 0 else [self.transport.write(part) for part in answer]
+            self.case = None
+            return
+        self.transport.write(answer[index])
+        if case.stall:
+            return
+        if index + 1 < len(answer):
+            asyncio.get_running_loop().call_later(case.delay, self.send, answer, index + 1, case)
+        else:
+            self.case = None
+
+
+async def main(port: int) -> None:
+    """Serve until killed."""
+    state = State()
+    server = await asyncio.get_running_loop().create_server(lambda: Connection(state), "127.0.0.1", port, backlog=4096)
+    print("ready", flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1])))

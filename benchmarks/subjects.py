@@ -1,0 +1,364 @@
+"""What is measured: limen, the floor, the limit, and peers, each behind the same three methods.
+
+`setup()` makes the client once; `open(case)` is a context around an async iterable of native items;
+`count(item)` says how many characters of content an item carries. Nothing is imported until a subject is chosen.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+PORT = int(os.environ.get("BENCH_PORT", "8931"))
+ROOT = f"http://127.0.0.1:{PORT}"
+CHAT_MODEL, MESSAGES_MODEL = "gpt-4o-mini", "claude-sonnet-4-5"
+Messages = list[dict[str, str]]
+HELLO: Messages = [{"role": "user", "content": "hi"}]
+
+
+class Subject:
+    """A way to read one streamed answer."""
+
+    wire = "chat"
+    environment = "."
+
+    async def setup(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    def history(self, messages: Messages) -> Any:
+        return messages
+
+    def open(self, case: str, messages: Any = None) -> AbstractAsyncContextManager[AsyncIterable[Any]]:
+        raise NotImplementedError
+
+    def count(self, item: Any) -> int:
+        raise NotImplementedError
+
+
+class Limen(Subject):
+    """The public API: `LlmRuntime.stream()` with the guard on."""
+
+    async def setup(self) -> None:
+        import limen
+
+        self.limen = limen
+        self.runtime = limen.LlmRuntime()
+        self.routes: set[str] = set()
+
+    def adapter(self, case: str) -> Any:
+        from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
+
+        return OpenAIChatAdapter(OpenAIChatOptions(base_url=f"{ROOT}/{case}/v1", api_key="bench-key"))
+
+    def history(self, messages: Messages) -> Any:
+        make = {"user": self.limen.user, "assistant": self.limen.assistant}
+        return [make[message["role"]](message["content"]) for message in messages]
+
+    @asynccontextmanager
+    async def open(self, case: str, messages: Any = None) -> AsyncIterator[AsyncIterable[Any]]:
+        if case not in self.routes:
+            self.routes.add(case)
+            self.runtime.register([case], self.adapter(case))
+        model = CHAT_MODEL if self.wire == "chat" else MESSAGES_MODEL
+        history = messages or [self.limen.user("hi")]
+        options = self.limen.GenerateOptions(provider=case, model=model, messages=history, max_tokens=8192)
+        async with self.runtime.stream(options) as stream:
+            yield stream
+
+    def count(self, item: Any) -> int:
+        kind = type(item)
+        if kind is self.limen.TextDelta:
+            return len(item.text)
+        return len(item.arguments_delta) if kind is self.limen.ToolCallDelta else 0
+
+    async def close(self) -> None:
+        await self.runtime.aclose()
+
+
+class LimenMessages(Limen):
+    """The same over the Messages wire."""
+
+    wire = "messages"
+
+    def adapter(self, case: str) -> Any:
+        from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+
+        return AnthropicAdapter(AnthropicOptions(base_url=f"{ROOT}/{case}", api_key="bench-key"))
+
+
+class Raw(asyncio.Protocol):
+    """A connection that keeps the reads and wakes one waiter."""
+
+    def __init__(self) -> None:
+        self.reads: list[bytes] = []
+        self.waiter: asyncio.Future[None] | None = None
+        self.transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        self.reads.append(data)
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(None)
+
+    async def read(self) -> bytes:
+        while not self.reads:
+            self.waiter = asyncio.get_running_loop().create_future()
+            await self.waiter
+        data = b"".join(self.reads)
+        self.reads.clear()
+        return data
+
+
+class Limit(Subject):
+    """What sockets and the event loop alone cost: bytes are counted, nothing is looked at."""
+
+    async def setup(self) -> None:
+        self.idle: list[Raw] = []
+
+    def request(self, case: str, messages: Any) -> bytes:
+        path = "chat/completions" if self.wire == "chat" else "messages"
+        body = {"model": CHAT_MODEL, "messages": messages or HELLO, "stream": True, "max_tokens": 8192}
+        return self.framed(case, path, json.dumps(body, separators=(",", ":")).encode())
+
+    def framed(self, case: str, path: str, body: bytes) -> bytes:
+        head = f"POST /{case}/v1/{path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+
+    async def connection(self) -> Raw:
+        if self.idle:
+            return self.idle.pop()
+        _, connection = await asyncio.get_running_loop().create_connection(Raw, "127.0.0.1", PORT)
+        return connection
+
+    async def reads(self, case: str, messages: Any) -> AsyncIterator[bytes]:
+        connection = await self.connection()
+        connection.transport.write(self.request(case, messages))
+        while True:
+            data = await connection.read()
+            yield data
+            if data.endswith(b"\r\n0\r\n\r\n"):
+                break
+        self.idle.append(connection)
+
+    @asynccontextmanager
+    async def open(self, case: str, messages: Any = None) -> AsyncIterator[AsyncIterable[Any]]:
+        yield self.items(case, messages)
+
+    def items(self, case: str, messages: Any) -> AsyncIterator[Any]:
+        return self.reads(case, messages)
+
+    def count(self, item: Any) -> int:
+        return len(item)
+
+    async def close(self) -> None:
+        for connection in self.idle:
+            connection.transport.close()
+
+
+class LimitMessages(Limit):
+    """The limit for the Messages wire's bytes."""
+
+    wire = "messages"
+
+
+class Floor(Limit):
+    """The best that plain Python can do with parsing: dechunk, split, one typed decode; no order, no meaning."""
+
+    async def setup(self) -> None:
+        import msgspec
+
+        await super().setup()
+        self.encode = msgspec.json.encode
+        self.decode, self.text = chat_decoder() if self.wire == "chat" else message_decoder()
+
+    def request(self, case: str, messages: Any) -> bytes:
+        path = "chat/completions" if self.wire == "chat" else "messages"
+        body = {"model": CHAT_MODEL, "messages": messages or HELLO, "stream": True, "max_tokens": 8192}
+        return self.framed(case, path, self.encode(body))
+
+    async def items(self, case: str, messages: Any) -> AsyncIterator[Any]:
+        buffer = rest = b""
+        head = False
+        decode = self.decode
+        async for data in self.reads(case, messages):
+            buffer += data
+            if not head:
+                _, found, buffer = buffer.partition(b"\r\n\r\n")
+                head = bool(found)
+            body, buffer = dechunk(buffer)
+            *events, rest = (rest + body).split(b"\n\n")
+            for event in events:
+                payload = event[6:] if event.startswith(b"data: ") else event[event.find(b"\ndata: ") + 7 :]
+                if payload != b"[DONE]":
+                    yield decode(payload)
+
+    def count(self, item: Any) -> int:
+        return self.text(item)
+
+
+class FloorMessages(Floor):
+    """The floor for the Messages wire."""
+
+    wire = "messages"
+
+
+def dechunk(buffer: bytes) -> tuple[bytes, bytes]:
+    """Split off the complete HTTP chunks of a buffer; return their bodies joined, and what is left."""
+    parts: list[bytes] = []
+    position = 0
+    while (end := buffer.find(b"\r\n", position)) >= 0:
+        size = int(buffer[position:end], 16)
+        if len(buffer) < end + 4 + size:
+            break
+        parts.append(buffer[end + 2 : end + 2 + size])
+        position = end + 4 + size
+        if not size:
+            break
+    return b"".join(parts), buffer[position:]
+
+
+def chat_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
+    """A typed decoder of the fields that matter, and the length of an event's content."""
+    import msgspec
+
+    function = msgspec.defstruct("Function", [("name", str | None, None), ("arguments", str | None, None)])
+    call = msgspec.defstruct("Call", [("index", int, 0), ("id", str | None, None), ("function", function | None, None)])
+    fields = [("role", str | None, None), ("content", str | None, None), ("tool_calls", list[call] | None, None)]  # type: ignore[valid-type]
+    delta = msgspec.defstruct("Delta", fields)
+    choice = msgspec.defstruct("Choice", [("index", int), ("delta", delta), ("finish_reason", str | None, None)])
+    usage = msgspec.defstruct("Usage", [("prompt_tokens", int), ("completion_tokens", int)])
+    chunk_fields = [("id", str), ("choices", list[choice]), ("model", str, ""), ("usage", usage | None, None)]  # type: ignore[valid-type]
+    chunk = msgspec.defstruct("Chunk", chunk_fields)
+
+    def text(event: Any) -> int:
+        if not event.choices:
+            return 0
+        found = event.choices[0].delta
+        if found.tool_calls:
+            return len(found.tool_calls[0].function.arguments or "")
+        return len(found.content or "")
+
+    return msgspec.json.Decoder(chunk).decode, text
+
+
+def message_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
+    """The same for the Messages wire."""
+    import msgspec
+
+    fields = [("type", str, ""), ("text", str | None, None), ("partial_json", str | None, None)]
+    delta = msgspec.defstruct("Delta", [*fields, ("stop_reason", str | None, None)])
+    usage = msgspec.defstruct("Usage", [("input_tokens", int | None, None), ("output_tokens", int | None, None)])
+    event_fields = [("type", str), ("index", int | None, None), ("delta", delta | None, None)]
+    event = msgspec.defstruct("Event", [*event_fields, ("usage", usage | None, None)])
+
+    def text(found: Any) -> int:
+        return 0 if found.delta is None else len(found.delta.text or found.delta.partial_json or "")
+
+    return msgspec.json.Decoder(event).decode, text
+
+
+class OpenAI(Subject):
+    """The OpenAI SDK."""
+
+    environment = "openai"
+
+    async def setup(self) -> None:
+        from openai import AsyncOpenAI
+
+        self.make = AsyncOpenAI
+        self.clients: dict[str, Any] = {}
+
+    @asynccontextmanager
+    async def open(self, case: str, messages: Any = None) -> AsyncIterator[AsyncIterable[Any]]:
+        if case not in self.clients:
+            self.clients[case] = self.make(base_url=f"{ROOT}/{case}/v1", api_key="bench-key", max_retries=0)
+        create = self.clients[case].chat.completions.create
+        options = {"include_usage": True}
+        async with await create(model=CHAT_MODEL, messages=messages or HELLO, stream=True, stream_options=options) as s:
+            yield s
+
+    def count(self, item: Any) -> int:
+        if not item.choices:
+            return 0
+        delta = item.choices[0].delta
+        if delta.tool_calls:
+            return len(delta.tool_calls[0].function.arguments or "")
+        return len(delta.content or "")
+
+
+class Anthropic(Subject):
+    """The Anthropic SDK."""
+
+    wire, environment = "messages", "anthropic"
+
+    async def setup(self) -> None:
+        from anthropic import AsyncAnthropic
+
+        self.make = AsyncAnthropic
+        self.clients: dict[str, Any] = {}
+
+    @asynccontextmanager
+    async def open(self, case: str, messages: Any = None) -> AsyncIterator[AsyncIterable[Any]]:
+        if case not in self.clients:
+            self.clients[case] = self.make(base_url=f"{ROOT}/{case}", api_key="bench-key", max_retries=0)
+        create = self.clients[case].messages.create
+        async with await create(model=MESSAGES_MODEL, messages=messages or HELLO, stream=True, max_tokens=8192) as s:
+            yield s
+
+    def count(self, item: Any) -> int:
+        if item.type != "content_block_delta":
+            return 0
+        return len(getattr(item.delta, "text", None) or getattr(item.delta, "partial_json", None) or "")
+
+
+class LiteLLM(OpenAI):
+    """LiteLLM's `acompletion`."""
+
+    environment = "litellm"
+
+    async def setup(self) -> None:
+        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+        import litellm
+
+        self.call = litellm.acompletion
+
+    @asynccontextmanager
+    async def open(self, case: str, messages: Any = None) -> AsyncIterator[AsyncIterable[Any]]:
+        yield await self.call(
+            model=f"openai/{CHAT_MODEL}",
+            api_base=f"{ROOT}/{case}/v1",
+            api_key="bench-key",
+            messages=messages or HELLO,
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+
+
+class LiteLLMMessages(LiteLLM):
+    """LiteLLM over the Messages wire."""
+
+    wire = "messages"
+
+    @asynccontextmanager
+    async def open(self, case: str, messages: Any = None) -> AsyncIterator[AsyncIterable[Any]]:
+        model, base = f"anthropic/{MESSAGES_MODEL}", f"{ROOT}/{case}"
+        yield await self.call(model=model, api_base=base, api_key="bench-key", messages=messages or HELLO, stream=True)
+
+
+SUBJECTS: dict[str, type[Subject]] = {
+    "limit": Limit,
+    "floor": Floor,
+    "limen": Limen,
+    "openai": OpenAI,
+    "litellm": LiteLLM,
+    "limit-messages": LimitMessages,
+    "floor-messages": FloorMessages,
+    "limen-messages": LimenMessages,
+    "anthropic": Anthropic,
+    "litellm-messages": LiteLLMMessages,
+}
