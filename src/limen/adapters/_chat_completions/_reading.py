@@ -9,6 +9,7 @@ from limen.contract import FrozenDict
 
 ReasoningSource: TypeAlias = Literal["reasoning_content", "reasoning", "reasoning_text", "reasoning_details"]
 ErrorPlace: TypeAlias = Literal["choice", "x_groq", "base_resp"]
+StopField: TypeAlias = Literal["stop_reason", "matched_stop"]
 FinishMeaning: TypeAlias = Literal[
     "stop", "tool-calls", "max-tokens", "CONTENT_FILTER", "SERVER", "OVERLOADED", "CONTEXT_WINDOW_EXCEEDED"
 ]
@@ -55,6 +56,9 @@ class ReadingRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     finish_words: Mapping[str, FinishMeaning] = FrozenDict()
     """Finish words of this dialect alone; the words of section 3 are known to all."""
+
+    stop_fields: tuple[StopField, ...] = ()
+    """Fields of the choice that name the stop sequence that matched; a text in one makes an empty stop legal (C12)."""
 
 
 PLAIN: Final = ReadingRules()

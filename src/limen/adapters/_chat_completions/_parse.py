@@ -1,0 +1,129 @@
+"""Bytes of an answer to typed events: one decode for an ordinary event, a second one for the known oddities."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, TypeVar, cast
+
+import msgspec
+
+from limen.adapters._chat_completions._wire import Delta, Event, Fault, FirstEvent, WholeAnswer
+from limen.contract import TooDeep, loads, scrub
+
+T = TypeVar("T")
+
+EVENT: Final = msgspec.json.Decoder(Event)
+# Every FirstEvent is an Event; checkers take a decoder's type as invariant.
+FIRST_EVENT: Final = cast("msgspec.json.Decoder[Event]", msgspec.json.Decoder(FirstEvent))
+_WHOLE: Final = msgspec.json.Decoder(WholeAnswer)
+_EVENTS: Final = msgspec.json.Decoder(list[Event])
+_FAULT: Final = msgspec.json.Decoder(Fault)
+_ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+# What reading may raise: no JSON, JSON of another shape (a subclass of the first), nesting past the limit.
+UNREADABLE: Final = (msgspec.DecodeError, TooDeep)
+
+# Where an object was seen in place of a string: content of Cloudflare's JSON mode (recorded 2026-01), arguments by
+# Mistral's own type.
+_OBJECT_PLACES: Final = tuple(
+    ("choices", "*", place, *path)
+    for place in ("delta", "message")
+    for path in (("content",), ("tool_calls", "*", "function", "arguments"), ("function_call", "arguments"))
+)
+
+_STRING: Final = rb'"(?:[^"\\]|\\.)*+"'
+_BLANKS: Final = re.compile(rb"(" + _STRING + rb")|[ \t\r\n]+", re.DOTALL)
+_ESCAPES: Final = re.compile(rb"(?i:\\u(d[89ab]..\\ud[c-f]..)|\\u(d[89a-f]..))|\\.", re.DOTALL)
+_BRACKETS: Final = re.compile(_STRING + rb'|"|[{}\[\]]', re.DOTALL)
+
+
+def too_deep(payload: bytes, limit: int) -> bool:
+    """Whether brackets may nest deeper than the limit; an ordinary event passes without counting them (S2).
+
+    A level of an object takes at least four bytes (`{"":`): with one `[` in all, and the last `{` early enough, there
+    is nothing to count.
+    """
+    if len(payload) <= limit or (payload.rfind(b"{") < 4 * (limit - 2) and payload.find(b"[") == payload.rfind(b"[")):
+        return False
+    return payload.count(b"{") + payload.count(b"[") > limit
+
+
+def reread(payload: bytes, decoder: "msgspec.json.Decoder[T]", depth: int) -> T:
+    """Read what one plain decode could not. Raises one of `UNREADABLE`.
+
+    Three things are read here and nowhere else: strings that hold half a surrogate pair (S5), content and arguments
+    that are objects (C8), and payloads with many brackets.
+    """
+    try:
+        return loads(payload, decoder, depth=depth)
+    except msgspec.ValidationError:
+        whole = _ESCAPES.sub(_without_half, payload)
+        for path in _OBJECT_PLACES:
+            whole = _with_string(whole.strip(), path)
+        return loads(whole, decoder, depth=depth)
+
+
+def read_messages(payload: bytes, depth: int) -> list[Delta]:
+    """Return what choice 0 of a whole answer says. Raises one of `UNREADABLE`."""
+    found = reread(payload, _WHOLE, depth).choices or []
+    return [item.message for item in found if item is not None and not item.index and item.message is not None]
+
+
+def tells_failure(payload: bytes, depth: int) -> bool:
+    """Whether an event without choices, usage and `error` tells a failure all the same. Raises one of `UNREADABLE`."""
+    fault = loads(payload, _FAULT, depth=depth)
+    return fault.kind == "error" or any((fault.error_type, fault.error_message, fault.errors))
+
+
+def is_error_list(document: bytes, depth: int) -> bool:
+    """Whether a JSON array is a list of errors, as Gemini's layer sends them. Raises one of `UNREADABLE`."""
+    items = loads(document, _EVENTS, depth=depth)
+    return bool(items) and all(item.error for item in items)
+
+
+def first_document(body: bytes) -> tuple[bytes, bool]:
+    """Return the JSON document that a body begins with, and whether it ends in the body; brackets decide."""
+    depth = 0
+    for match in _BRACKETS.finditer(body):
+        sign = match.group()
+        if sign == b'"':
+            break  # a string that does not end
+        if sign in b"{[":
+            depth += 1
+        elif sign in b"}]":
+            depth -= 1
+            if depth <= 0:
+                return body[: match.end()], True
+    return body, False
+
+
+_TAGS: Final = re.compile(r"(?is)<(script|style)\b.*?</\1\s*>|<[^>]*>")
+_WORDS_MAX: Final = 160
+
+
+def readable_words(body: bytes) -> str:
+    """Return the first words of something that is no answer, for an error's text: no tags, no secrets."""
+    text = _TAGS.sub(" ", body.decode("utf-8", "replace"))
+    words = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    words = scrub(words)
+    return words if len(words) <= _WORDS_MAX else words[:_WORDS_MAX] + "…"
+
+
+def _without_half(match: "re.Match[bytes]") -> bytes:
+    return b"\\ufffd" if match.group(2) else match.group()
+
+
+def _with_string(raw: bytes, path: Sequence[str]) -> bytes:
+    """Rewrite JSON so that an object at that path is a string of its bytes; anything unexpected stays as it is."""
+    if not path:
+        return msgspec.json.encode(str(_BLANKS.sub(rb"\1", raw), "utf-8")) if raw[:1] == b"{" else raw
+    if path[0] == "*":
+        if raw[:1] != b"[":
+            return raw
+        return msgspec.json.encode([msgspec.Raw(_with_string(bytes(item), path[1:])) for item in _ITEMS.decode(raw)])
+    if raw[:1] != b"{":
+        return raw
+    members = _MEMBERS.decode(raw)
+    if path[0] in members:
+        members[path[0]] = msgspec.Raw(_with_string(bytes(members[path[0]]), path[1:]))
+    return msgspec.json.encode(members)

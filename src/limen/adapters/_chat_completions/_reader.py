@@ -1,0 +1,275 @@
+"""Bytes of one answer to chunks: framing, parsing and translating in one object, without I/O (S3, S4, E1)."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from limen.adapters._chat_completions._parse import (
+    EVENT,
+    FIRST_EVENT,
+    UNREADABLE,
+    first_document,
+    is_error_list,
+    readable_words,
+    reread,
+    tells_failure,
+    too_deep,
+)
+from limen.adapters._chat_completions._reading import ReadingRules
+from limen.adapters._chat_completions._translate import Translator
+from limen.adapters._chat_completions._wire import Event, FirstEvent
+from limen.adapters._classify import ErrorRules, classify_event
+from limen.contract import CallFacts, IdSeed, Limits, LlmError, Phase, StreamChunk, codes, dumps, scrub
+from limen.transport.framing import SseDecoder, SseEvent
+
+_BRACE: Final = ord("{")
+_MARKER: Final = b"[DONE]"
+_BOM: Final = b"\xef\xbb\xbf"
+
+# What a stream's lines begin with; a body that has none among its first bytes is no stream (S3).
+_FIELD: Final = re.compile(rb"(?:^|[\r\n])(?:(?:data|event|id|retry)?:|error: ?[{\[\"])")
+_HEAD_BYTES: Final = 1024
+
+
+class ChatReader:
+    """Reads one chat-completions answer (`contract.WireReader`): `feed` each read, then `eof` once; neither raises.
+
+    The answer is a stream of events, or one JSON document where its first byte that is not blank is `{` or `[`. An
+    error inside a stream ends it in-band; one that is the whole body, and what is no answer at all, is `failure` (E1).
+    """
+
+    def __init__(
+        self,
+        rules: ReadingRules,
+        errors: ErrorRules,
+        *,
+        id_seed: IdSeed = b"",
+        limits: Limits | None = None,
+        content_type: str | None = None,
+    ) -> None:
+        self.call_facts = CallFacts()
+        self.failure: LlmError | None = None
+        self.done = False
+        self.may_end = False
+        self.events = 0
+        self._rules = rules
+        self._errors = errors
+        self._limits = limits or Limits()
+        self._depth = self._limits.depth
+        self._content_type = content_type
+        self._translator = Translator(rules, id_seed=id_seed, facts=self.call_facts, depth=self._depth)
+        self._frames = SseDecoder(self._limits)
+        self._decoder = FIRST_EVENT
+        self._settled = False  # id and model are known, and errors stand at the top level only
+        self._begun = False
+        self._head: bytes = b""  # the body's first bytes, until an event has shown what it is
+        self._document: list[bytes] | None = None
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[StreamChunk]:
+        """Take one read; return the chunks it completed."""
+        out: list[StreamChunk] = []
+        if self._over():
+            return out
+        if not self._begun:
+            data = self._begin(data)
+        elif not self.events:
+            self._head += data[: _HEAD_BYTES - len(self._head)]
+        if self._document is None:
+            self._take(self._frames.feed(data), out)
+            self.may_end = self._may_end()
+        else:
+            self._document.append(data)
+            self._size += len(data)
+            if self._size > self._limits.event_bytes:
+                self._fail(
+                    f"the answer is larger than {self._limits.event_bytes} bytes; limits.event_bytes sets the limit"
+                )
+        return out
+
+    def eof(self) -> list[StreamChunk]:
+        """The body ended cleanly: return the last chunks, or set `failure`."""
+        out: list[StreamChunk] = []
+        if self._over():
+            return out
+        try:
+            if self._document is not None:
+                self._end_document(b"".join(self._document).strip(), out)
+            else:
+                self._take(self._frames.eof(), out)
+                self._end_stream(out)
+        except (ValueError, *UNREADABLE) as fault:
+            self._fail(f"the answer is not what chat completions allow: {fault}")
+        return out
+
+    def _begin(self, data: bytes) -> bytes:
+        """Sniff the first byte that is not blank, which tells a document from a stream (S3)."""
+        head = self._head + data
+        self._head = b""
+        body = head.removeprefix(_BOM).lstrip()
+        if not body or _BOM.startswith(head):
+            if len(head) <= self._limits.event_bytes:
+                self._head = head
+            return b""
+        self._begun = True
+        self._head = body[:_HEAD_BYTES]
+        if body[0] in b"{[":
+            self._document = []
+            return body
+        return head
+
+    def _take(self, frames: list[SseEvent], out: list[StreamChunk]) -> None:
+        decode = self._decoder.decode
+        depth = self._depth
+        translator = self._translator
+        for frame in frames:
+            payload = frame.data
+            try:
+                if payload[0] != _BRACE or frame.event == "error":
+                    self._take_odd(frame, out)
+                else:
+                    try:
+                        event = reread(payload, self._decoder, depth) if too_deep(payload, depth) else decode(payload)
+                    except (msgspec.DecodeError, RecursionError):
+                        event = reread(payload, self._decoder, depth)
+                        translator.careful = True
+                    if self._settled and event.choices and not event.error:
+                        self.events += 1
+                        translator.take(event, payload, out)
+                    else:
+                        self._take_unsettled(event, payload, out)
+                        decode = self._decoder.decode
+            except (ValueError, *UNREADABLE) as fault:
+                self._fail(f"an event of the stream is not what chat completions allow: {fault}")
+            if self._over():
+                return
+        if self._frames.failure is not None:
+            self._fail(str(self._frames.failure))
+
+    def _take_odd(self, frame: SseEvent, out: list[StreamChunk]) -> None:
+        """Take an event that is not a JSON object from its first byte on: the end marker, or an error."""
+        text = frame.data.strip()
+        if text == _MARKER:
+            self._complete(out)
+        elif frame.event == "error":
+            self._end_in_band(text, out)
+        else:
+            self._take_unsettled(reread(text, self._decoder, self._depth), text, out)
+
+    def _take_unsettled(self, event: Event, payload: bytes, out: list[StreamChunk]) -> None:
+        """Take an event with all that only few events have: the answer's id and model, an error, no choices."""
+        self._take_facts(event)
+        error = self._error(event, payload)
+        if error is not None:
+            self._translator.count(event)
+            self._end_in_band(error, out)
+            return
+        if event.choices or event.usage is not None:
+            self.events += 1
+        self._translator.take(event, payload, out)
+
+    def _take_facts(self, event: Event) -> None:
+        if not isinstance(event, FirstEvent):
+            return
+        facts = self.call_facts
+        if facts.response_id is None and event.id not in (None, ""):
+            facts.response_id = str(event.id)
+        facts.response_model = facts.response_model or event.model or None
+        if facts.response_id is not None and facts.response_model is not None:
+            self._decoder = EVENT
+            self._settled = not self._rules.error_places
+
+    def _error(self, event: Event, payload: bytes) -> bytes | None:
+        """Return the JSON that tells of a failure, where an event does (W1)."""
+        if event.error:
+            if not isinstance(event.error, (dict, list, str)):
+                raise ValueError(f"`error` is {event.error!r}, which is no error that anybody documented")
+            return payload
+        places = self._rules.error_places
+        if "base_resp" in places and event.base_resp is not None and event.base_resp.status_code:
+            return payload
+        if "x_groq" in places and event.x_groq is not None and event.x_groq.error:
+            return dumps({"error": event.x_groq.error})
+        if "choice" in places:
+            for choice in event.choices or ():
+                if choice is not None and choice.error:
+                    return dumps({"error": choice.error})
+        if not event.choices and event.usage is None and tells_failure(payload, self._depth):
+            return payload
+        return None
+
+    def _end_stream(self, out: list[StreamChunk]) -> None:
+        if self._over():
+            return
+        if self._may_end():
+            self._complete(out)
+        else:
+            self._translator.flush(out)
+            self._close()
+
+    def _end_document(self, body: bytes, out: list[StreamChunk]) -> None:
+        """Read a body that is one JSON document; what follows the document is not read (S3)."""
+        document, whole = first_document(body)
+        if not whole:
+            self._close()
+            return
+        if document.startswith(b"["):
+            if not is_error_list(document, self._depth):
+                self._refuse()
+            else:
+                self.failure = LlmError.of(classify_event(document, rules=self._errors, phase=self._phase))
+            return
+        event = reread(document, FIRST_EVENT, self._depth)
+        self._take_facts(event)
+        error = self._error(event, document)
+        if error is not None and event.choices is None and len(document) == len(body):
+            # An error that is the whole body: no stream, so it is raised (E1).
+            self.failure = LlmError.of(classify_event(error, rules=self._errors, phase=self._phase))
+        elif error is not None:
+            self._translator.count(event)
+            self._end_in_band(error, out)
+        elif event.choices is None:
+            self._refuse()
+        else:
+            self.events += 1
+            self._translator.careful = True
+            self._translator.take(event, document, out)
+            self._complete(out)
+
+    def _over(self) -> bool:
+        return self.done or self.failure is not None
+
+    def _may_end(self) -> bool:
+        return self._rules.end_marker == "optional" and self._translator.ending.word is not None
+
+    def _complete(self, out: list[StreamChunk]) -> None:
+        self._translator.finish(out)
+        self.done = True
+
+    def _end_in_band(self, error: bytes, out: list[StreamChunk]) -> None:
+        self._translator.fail(classify_event(error, rules=self._errors, phase=self._phase), out)
+        self.done = True
+
+    @property
+    def _phase(self) -> Phase:
+        return "mid-stream" if self.events else "first-event"
+
+    def _close(self) -> None:
+        """The body ended before the answer was complete; or it was no answer at all."""
+        if not self.events and self._document is None and self._head.strip() and not _FIELD.search(self._head):
+            self._refuse()
+        elif not self.events:
+            self._fail("the provider closed the stream before its first event", codes.STREAM_CLOSED)
+        else:
+            self._fail("the provider closed the stream before the answer was complete", codes.STREAM_CLOSED)
+
+    def _refuse(self) -> None:
+        kind = self._content_type or "none"
+        self._fail(
+            f"the body is neither a stream of events nor a chat completion (content type: {kind}): "
+            f"{readable_words(self._head)}"
+        )
+
+    def _fail(self, message: str, code: str = codes.MALFORMED_RESPONSE) -> None:
+        self.failure = LlmError(scrub(message), code, phase=self._phase)

@@ -1,0 +1,341 @@
+"""Typed events of one answer to chunks (C18, W1-W10).
+
+Pure: no I/O, no clock. What cannot be read raises `ValueError` or one of `UNREADABLE`; the reader makes that
+`MALFORMED_RESPONSE`.
+"""
+
+from typing import Final, Literal
+
+from limen.adapters._chat_completions._calls import DOCUMENT_STARTS, Call, Calls, MalformedCall, join_halves
+from limen.adapters._chat_completions._finish import Ending
+from limen.adapters._chat_completions._parse import read_messages
+from limen.adapters._chat_completions._reading import ReadingRules
+from limen.adapters._chat_completions._reasoning import Details, ThinkTags, grown
+from limen.adapters._chat_completions._usage import Counts
+from limen.adapters._chat_completions._wire import Choice, Delta, Event, Part, ToolCall
+from limen.contract import (
+    MAX_TOKENS,
+    STOP,
+    TOOL_CALLS,
+    BlockEnd,
+    BlockStart,
+    CallFacts,
+    Failure,
+    Finish,
+    FinishReason,
+    IdSeed,
+    JsonObject,
+    ReasoningBlock,
+    ReasoningDelta,
+    StreamChunk,
+    TextBlock,
+    TextDelta,
+    ToolCallBlock,
+    ToolCallDelta,
+    UsageChunk,
+    codes,
+    replace_surrogates,
+    scrub,
+)
+
+WIRE: Final = "openai-chat"
+STATE_VERSION: Final = 1
+
+
+class _Block:
+    """The text or the reasoning of the answer: `index` is -1 until its first delta.
+
+    `half` is half of a surrogate pair that waits for the other (S5), `before` the last cumulative text (W10).
+    """
+
+    __slots__ = ("before", "half", "index", "kind", "parts")
+
+    def __init__(self, kind: Literal["text", "reasoning"]) -> None:
+        self.kind: Literal["text", "reasoning"] = kind
+        self.index = -1
+        self.parts: list[str] = []
+        self.half = ""
+        self.before = ""
+
+
+class Translator:
+    """One answer: `take` each event in order, then `finish` or `fail` once; all append chunks to the list given.
+
+    `careful` is set by the reader once an event held half a surrogate pair (S5); until then none is looked for.
+    """
+
+    def __init__(self, rules: ReadingRules, *, id_seed: IdSeed, facts: CallFacts, depth: int) -> None:
+        self.careful = False
+        self.ending = Ending(rules.finish_words)
+        self._rules = rules
+        self._facts = facts
+        self._depth = depth
+        self._opened: list[_Block | Call] = []
+        self._reasoning = _Block("reasoning")
+        self._text = _Block("text")
+        self._plain = not (rules.think_tags or rules.cumulative_text)
+        self._tags = ThinkTags() if rules.think_tags else None
+        self._details = Details(cumulative=rules.cumulative_text)
+        self._calls = Calls(id_seed)
+        self._counts = Counts(rules)
+        self._refusal: list[str] = []
+        self._field = ""
+        self._deltas = False
+        self._whole = False
+        self._message: bytes | None = None
+
+    def take(self, event: Event, payload: bytes, out: list[StreamChunk]) -> None:
+        """Take one event that tells no failure; `payload` is the JSON that it was read from."""
+        for choice in event.choices or ():
+            # Only choice 0 becomes the response (W8).
+            if choice is None or choice.index:
+                continue
+            if choice.delta is not None:
+                self._deltas = True
+                self._take_delta(choice.delta, out)
+            elif choice.message is not None:
+                self._message = payload
+            if choice.finish_reason:
+                self.ending.add(choice.finish_reason)
+            if choice.usage is not None:
+                self._counts.add(choice.usage, finished=self.ending.word is not None)
+            if choice.stop_reason is not None or choice.matched_stop is not None:
+                self._take_stop(choice)
+        self.count(event)
+
+    def count(self, event: Event) -> None:
+        """Take the usage of an event, and nothing else of it."""
+        usage = event.usage
+        if usage is None and event.x_groq is not None:
+            usage = event.x_groq.usage
+        if usage is not None:
+            self._counts.add(usage, finished=self.ending.word is not None)
+
+    def finish(self, out: list[StreamChunk]) -> None:
+        """The wire is complete: say how the answer ended, and on a success close its blocks (C7, C12, W5)."""
+        self._take_message(out)
+        if self._tags is not None:
+            reasoning, text = self._tags.eof()
+            self._add(self._reasoning, reasoning, out)
+            self._add(self._text, text, out)
+        self.flush(out)
+        self._facts.provider_reason = self.ending.word
+        failure = self._failure() or self._incomplete(out)
+        if failure is not None:
+            self.fail(failure, out)
+            return
+        out += [BlockEnd(index, _whole_block(block)) for index, block in enumerate(self._opened)]
+        self._add_usage(out)
+        reason = MAX_TOKENS if self.ending.meaning == "max-tokens" else TOOL_CALLS if self._calls.listed else STOP
+        out.append(Finish(reason, self._state()))
+
+    def fail(self, failure: Failure, out: list[StreamChunk]) -> None:
+        """End in-band: usage where it is known, then the failure; what is open stays open (C5, C7)."""
+        self.flush(out)
+        self._add_usage(out)
+        out.append(Finish(FinishReason("error", failure)))
+
+    def flush(self, out: list[StreamChunk]) -> None:
+        """No more will come: a half that waits for its other half is U+FFFD (S5)."""
+        if not self.careful:
+            return
+        for block in (self._reasoning, self._text):
+            if block.half:
+                block.half = ""
+                self._add(block, "\ufffd", out)
+        for call in self._calls.listed:
+            if call.half:
+                call.half = ""
+                call.parts.append("\ufffd")
+                if call.block >= 0:
+                    out.append(ToolCallDelta(call.block, call.id, None, "\ufffd"))
+
+    def _take_delta(self, delta: Delta, out: list[StreamChunk]) -> None:
+        # Reasoning first where one delta has both: it was thought before it was said.
+        if delta.reasoning_content or delta.reasoning or delta.reasoning_text or delta.reasoning_details:
+            self._take_reasoning(delta, out)
+        content = delta.content
+        if content:
+            if not isinstance(content, str):
+                self._take_parts(content, out)
+            elif self._plain:
+                self._add(self._text, content, out)
+            else:
+                self._take_odd_text(content, out)
+        if delta.tool_calls:
+            self._take_fragments(delta.tool_calls, out)
+        elif delta.function_call is not None:
+            self._take_fragment(ToolCall(function=delta.function_call), out)
+        if delta.refusal:
+            self._refusal.append(delta.refusal)
+
+    def _take_reasoning(self, delta: Delta, out: list[StreamChunk]) -> None:
+        """Each delta's reasoning comes from one source: the first of the row's that has any (W9)."""
+        found = ""
+        for name in self._rules.reasoning_fields:
+            value: object = getattr(delta, name)
+            if value is None:
+                continue
+            if name == "reasoning_details":
+                value = self._details.add(value, whole=self._whole)
+            if not isinstance(value, str):
+                raise ValueError(f"{name} is neither text nor null")
+            if value and not found:
+                found, self._field = value, self._field or name
+        if self._rules.cumulative_text and found:
+            found, self._reasoning.before = grown(self._reasoning.before, found), found
+        self._add(self._reasoning, found, out)
+
+    def _take_parts(self, parts: list[Part], out: list[StreamChunk]) -> None:
+        """Content as an array (Mistral): `text`, `thinking`, `refusal`; citations and the like make no block (C14)."""
+        for part in parts:
+            if part.refusal:
+                self._refusal.append(part.refusal)
+            if isinstance(part.thinking, list):
+                part.thinking = "".join(inner.text or "" for inner in part.thinking)
+            if part.thinking:
+                self._field = self._field or "content"
+                self._add(self._reasoning, part.thinking, out)
+            self._add(self._text, part.text or "", out)
+
+    def _take_odd_text(self, text: str, out: list[StreamChunk]) -> None:
+        if self._rules.cumulative_text:
+            text, self._text.before = grown(self._text.before, text), text
+        if self._tags is not None:
+            reasoning, text = self._tags.feed(text)
+            if reasoning:
+                self._field = self._field or "think"
+            self._add(self._reasoning, reasoning, out)
+        self._add(self._text, text, out)
+
+    def _add(self, block: _Block, text: str, out: list[StreamChunk]) -> None:
+        if self.careful:
+            text, block.half = join_halves(block.half, text)
+        if not text:
+            return
+        if block.index < 0:
+            block.index = len(self._opened)
+            self._opened.append(block)
+            out.append(BlockStart(block.index, block.kind))
+        block.parts.append(text)
+        delta = TextDelta if block.kind == "text" else ReasoningDelta
+        out.append(delta(block.index, text))
+
+    def _take_fragments(self, fragments: list[ToolCall | None], out: list[StreamChunk]) -> None:
+        for fragment in fragments:
+            if fragment is None:
+                continue
+            # An ordinary fragment has an index and arguments, and nothing that could make it another call's.
+            call = self._calls.by_index.get(fragment.index)
+            function = fragment.function
+            if (
+                call is not None
+                and call.block >= 0
+                and function is not None
+                and (text := function.arguments)
+                and text[0] not in DOCUMENT_STARTS
+                and not (fragment.id or function.name or function.id or fragment.extra_content or self.careful)
+            ):
+                call.parts.append(text)
+                out.append(ToolCallDelta(call.block, call.id, None, text))
+            else:
+                self._take_fragment(fragment, out)
+
+    def _take_fragment(self, fragment: ToolCall, out: list[StreamChunk]) -> None:
+        found = self._calls.take(fragment)
+        if found is None:
+            return
+        call, text = found
+        if call.block >= 0:
+            if text:
+                out.append(ToolCallDelta(call.block, call.id, None, text))
+        elif call.name and (call.id or call.parts):
+            self._open_call(call, out)
+
+    def _open_call(self, call: Call, out: list[StreamChunk]) -> None:
+        if not call.name:
+            raise MalformedCall(f"the tool call {call.id or call.ordinal!r} never got a name")
+        if not call.id:
+            self._calls.make_id(call)
+        call.block = len(self._opened)
+        self._opened.append(call)
+        out += (
+            BlockStart(call.block, "tool-call"),
+            ToolCallDelta(call.block, call.id, call.name, "".join(call.parts)),
+        )
+
+    def _take_stop(self, choice: Choice) -> None:
+        for name in self._rules.stop_fields:
+            value: object = getattr(choice, name)
+            if isinstance(value, str) and value:
+                self._facts.stop_sequence = value
+
+    def _take_message(self, out: list[StreamChunk]) -> None:
+        """Read the message of a whole answer, or of a stream that brought no delta at all (W8)."""
+        if self._message is None or self._deltas:
+            return
+        self._whole = True
+        for message in read_messages(self._message, self._depth):
+            # Every item of a whole list is a call of its own.
+            for place, call in enumerate(message.tool_calls or ()):
+                if call is not None:
+                    call.index = place
+            self._take_delta(message, out)
+
+    def _failure(self) -> Failure | None:
+        """What the provider says went wrong: an error over a refusal over a filter."""
+        failure = self.ending.failure()
+        refusal = scrub(replace_surrogates("".join(self._refusal)))
+        if not refusal.strip() or (failure is not None and failure.code != codes.CONTENT_FILTER):
+            return failure
+        word = None if failure is None else self.ending.word
+        return Failure(refusal, codes.CONTENT_FILTER, phase="mid-stream", provider_code=word)
+
+    def _incomplete(self, out: list[StreamChunk]) -> Failure | None:
+        """What is missing of a success; calls that waited for no more than their id start here (W4)."""
+        for call in self._calls.listed:
+            if call.block < 0:
+                self._open_call(call, out)
+        word = self.ending.word
+        if self._calls.listed or self.ending.meaning == "max-tokens":
+            return None
+        if self.ending.meaning == "tool-calls":
+            message = f"the answer ended with {word!r} and holds no tool call"
+            return Failure(message, codes.MALFORMED_RESPONSE, phase="mid-stream", provider_code=word)
+        said = any(part.strip() for block in (self._text, self._reasoning) for part in block.parts)
+        if said or self._facts.stop_sequence is not None:
+            return None
+        return Failure(
+            "the answer ended without text and without a tool call",
+            codes.EMPTY_RESPONSE,
+            "mid-stream",
+            provider_code=word,
+        )
+
+    def _add_usage(self, out: list[StreamChunk]) -> None:
+        usage = self._counts.total()
+        if usage is not None:
+            out.append(UsageChunk(usage))
+
+    def _state(self) -> JsonObject | None:
+        """What a replay needs and the blocks do not say: where reasoning stood, and what came with it (R5, N4)."""
+        entries = [self._entry(block) for block in self._opened]
+        details = self._details.state()
+        if not details and not any(entries):
+            return None
+        state: dict[str, object] = {"v": STATE_VERSION, "wire": WIRE, "blocks": entries}
+        if details:
+            state["reasoning_details"] = details
+        return state
+
+    def _entry(self, block: _Block | Call) -> dict[str, object] | None:
+        if isinstance(block, Call):
+            return block.state or None
+        return {"field": self._field} if block is self._reasoning else None
+
+
+def _whole_block(block: _Block | Call) -> TextBlock | ReasoningBlock | ToolCallBlock:
+    text = "".join(block.parts)
+    if isinstance(block, Call):
+        return ToolCallBlock(block.id, block.name, text)
+    return TextBlock(text) if block.kind == "text" else ReasoningBlock(text)
