@@ -36,19 +36,21 @@ ENTRY_POINTS: Final = "limen.adapters"
 class AdapterRow(NamedTuple):
     """One adapter: its name in configuration, its package, and the names of its two classes.
 
-    `wire` is the wire whose `WIRE` object the package holds; an adapter that shares another's wire has none.
+    The package of the row that is named like its wire holds the wire's `WIRE`; `dialect` is what an adapter for one
+    provider alone speaks.
     """
 
     name: str
     module: str
     adapter: str
     options: str
-    wire: str | None = None
+    wire: str
+    dialect: str | None = None
 
 
 ADAPTERS: Final = (
-    AdapterRow("deepseek", "limen.adapters.deepseek", "DeepSeekAdapter", "DeepSeekOptions"),
     AdapterRow("openai-chat", "limen.adapters.openai_chat", "OpenAIChatAdapter", "OpenAIChatOptions", "openai-chat"),
+    AdapterRow("deepseek", "limen.adapters.deepseek", "DeepSeekAdapter", "DeepSeekOptions", "openai-chat", "deepseek"),
     AdapterRow(
         "anthropic-messages",
         "limen.adapters.anthropic",
@@ -117,22 +119,29 @@ def source_of(config: object) -> Source:
 
 
 def known_providers() -> tuple[KnownProvider, ...]:
-    """Return every provider whose key has a conventional name, from the adapters' dialect rows."""
+    """Return every provider whose key has a conventional name, from the wires' dialect rows."""
     rows: dict[str, KnownProvider] = {}
-    own = {row.name: row for row in ADAPTERS if row.wire is None}
-    for row in ADAPTERS:
-        if row.wire is None:
-            continue
-        for dialect, facts in codecs_of(row).items():
-            if facts.key_variables and dialect not in rows:
-                adapter, named = (dialect, None) if dialect in own else (row.name, dialect)
-                rows[dialect] = KnownProvider(dialect, adapter, named, facts.key_variables, facts.base_url)
+    own = {row.dialect: row.name for row in ADAPTERS if row.dialect is not None}
+    for wire in _wire_names():
+        for dialect, codec in codecs_of(wire).items():
+            if codec.key_variables and dialect not in rows:
+                adapter, named = (own[dialect], None) if dialect in own else (wire, dialect)
+                rows[dialect] = KnownProvider(dialect, adapter, named, codec.key_variables, codec.base_url)
     return tuple(rows.values())
 
 
-def codecs_of(row: AdapterRow) -> "Mapping[str, Codec]":
-    """Return the dialect rows of a wire's package by name."""
-    found: Mapping[str, Codec] = importlib.import_module(row.module).WIRE.codecs
+def codec_of(route: Route) -> "Codec | None":
+    """Return the dialect row that a route follows; `None` for an adapter that has no wire of limen's."""
+    for row in ADAPTERS:
+        if row.name == route.adapter:
+            codecs = codecs_of(row.wire)
+            return codecs.get(route.dialect or row.dialect or wire_of(row.wire).default_dialect)
+    return None
+
+
+def codecs_of(wire: str) -> "Mapping[str, Codec]":
+    """Return the dialect rows of a wire by name."""
+    found: Mapping[str, Codec] = importlib.import_module(_home(wire)).WIRE.codecs
     return found
 
 
@@ -263,14 +272,17 @@ def classify_error(
 
 def wire_of(name: str) -> Wire:
     """Return a wire by name; an unknown one is `UNSUPPORTED`."""
+    found: Wire = importlib.import_module(_home(name)).WIRE
+    return found
+
+
+def _home(wire: str) -> str:
     for row in ADAPTERS:
-        if row.wire == name:
-            found: Wire = importlib.import_module(row.module).WIRE
-            return found
-    raise LlmError(
-        f"there is no wire {name!r}; there are {', '.join(_wire_names())}", codes.UNSUPPORTED, phase="resolve"
-    )
+        if row.name == row.wire == wire:
+            return row.module
+    known = ", ".join(_wire_names())
+    raise LlmError(f"there is no wire {wire!r}; there are {known}", codes.UNSUPPORTED, phase="resolve")
 
 
 def _wire_names() -> list[str]:
-    return [row.wire for row in ADAPTERS if row.wire is not None]
+    return [row.wire for row in ADAPTERS if row.name == row.wire]

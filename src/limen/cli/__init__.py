@@ -1,0 +1,5 @@
+"""The command: thin over the same functions that a program calls. Needs `limen[cli]` (typer and rich)."""
+
+from limen.cli._app import run
+
+__all__ = ["run"]

@@ -1,0 +1,54 @@
+"""The command's tree, and its one way out."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from limen._version import __version__
+from limen.cli import _calls, _doctor, _fixture, _mock, _offline, _routes, _settings
+from limen.cli._report import exit_code_of
+
+app = typer.Typer(
+    name="limen",
+    help="Talk to model providers through one contract.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # they would print local variables, and a key may be one (E5)
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _before(
+    config: Annotated[
+        str | None,
+        typer.Option("--config", "-c", help="The configuration; ./limen.toml or the environment unless given."),
+    ] = None,
+    *,
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"limen {__version__}")
+        raise typer.Exit
+    _settings.use_config(config)
+
+
+app.command("stream")(_calls.stream)
+app.command("routes")(_routes.routes)
+app.command("models")(_routes.models)
+app.command("doctor")(_doctor.doctor)
+app.command("decode")(_offline.decode)
+app.command("request")(_offline.request)
+app.command("classify")(_offline.classify)
+app.command("mock")(_mock.mock)
+app.add_typer(_fixture.app, name="fixture")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code; whatever goes wrong is one line on stderr."""
+    try:
+        returned: object = app(list(arguments), prog_name="limen", standalone_mode=False)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the command's outermost frame: everything is reported here
+        return exit_code_of(error)
+    return returned if isinstance(returned, int) else 0

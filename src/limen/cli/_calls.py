@@ -1,0 +1,123 @@
+"""`limen stream` and what every command that calls a model shares."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Annotated, TypeVar
+
+import typer
+
+from limen import _compose
+from limen.cli import _settings
+from limen.cli._report import INTERRUPTED, UsageProblem, complain, complain_failure
+from limen.cli._show import JsonLines, Readable
+from limen.contract import AbortController, AbortSignal, Failure, Finish, GenerateOptions, LlmError, codes, user
+
+T = TypeVar("T")
+
+Model = Annotated[str, typer.Option("--model", "-m", help="ROUTE/MODEL, or with --route the model alone.")]
+Route = Annotated[str | None, typer.Option(help="The route, where the model's id has a slash of its own.")]
+
+
+def stream(
+    prompt: Annotated[str, typer.Argument(help="What to say; - reads it from stdin.")],
+    *,
+    model: Model,
+    route: Route = None,
+    system: Annotated[str | None, typer.Option(help="System text.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="The longest answer, in tokens.")] = None,
+    effort: Annotated[str | None, typer.Option(help="Reasoning effort, one of the model's own.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Each chunk as a line of JSON.")] = False,
+) -> None:
+    """Ask a model, and show the answer as it comes."""
+    provider, name = split_model(model, route)
+    controller = AbortController()
+    options = GenerateOptions(
+        provider=provider,
+        model=name,
+        messages=[user(prompt_text(prompt))],
+        system=system,
+        max_tokens=max_tokens,
+        reasoning_effort=effort,
+        signal=controller.signal,
+    )
+    raise typer.Exit(asyncio.run(_stream(options, controller, JsonLines() if as_json else Readable())))
+
+
+async def _stream(options: GenerateOptions, controller: AbortController, view: JsonLines | Readable) -> int:
+    failure: Failure | None = None
+    async with _compose.open_runtime(_settings.config_file(), app=_settings.APP) as llm:
+        check_route(options.provider, [info.id for info in llm.list_providers()])
+        with interrupts(controller):
+            async with llm.stream(options) as chunks:
+                async for chunk in chunks:
+                    view.show(chunk)
+                    if isinstance(chunk, Finish):
+                        failure = chunk.reason.failure
+    view.end()
+    if failure is None:
+        return 0
+    if controller.signal.aborted:
+        complain(codes.ABORTED, "interrupted; what had arrived is above")
+        return INTERRUPTED
+    return complain_failure(failure)
+
+
+def split_model(model: str, route: str | None) -> tuple[str, str]:
+    """Split ROUTE/MODEL at its first slash; with a route given, all of it is the model's id (Q2)."""
+    provider, slash, name = (route, "/", model) if route is not None else model.partition("/")
+    if not provider or not slash or not name:
+        raise UsageProblem(f"a model is written ROUTE/MODEL, such as deepseek/deepseek-chat; got {model!r}")
+    return provider, name
+
+
+def prompt_text(prompt: str) -> str:
+    """Return the prompt, read from stdin for `-`."""
+    if prompt == "-":
+        try:
+            prompt = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as fault:
+            raise UsageProblem(f"stdin is not UTF-8 text (byte {fault.start})") from None
+    if not prompt.strip():
+        raise UsageProblem("the prompt is empty")
+    return prompt
+
+
+def check_route(route: str, routes: list[str]) -> None:
+    """Raise `NO_ADAPTER`, in words that help, for a route that there is not."""
+    if route in routes:
+        return
+    if routes:
+        words = f"there is no route {route!r}; there are {', '.join(routes)}"
+    else:
+        variables = sorted({row.key_variables[0] for row in _compose.known_providers()})
+        words = f"there is no route at all: set one of {', '.join(variables)}, or write a limen.toml"
+    raise LlmError(words, codes.NO_ADAPTER, phase="resolve")
+
+
+@contextmanager
+def interrupts(controller: AbortController) -> Iterator[AbortSignal]:
+    """Let the first Ctrl-C abort the call, so that what had arrived is kept; the second ends the command."""
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        controller.abort("interrupted")
+
+    try:
+        loop.add_signal_handler(signal.SIGINT, stop)
+    except NotImplementedError:
+        # Windows: there Ctrl-C cancels the main task, and what was shown stays shown.
+        yield controller.signal
+        return
+    try:
+        yield controller.signal
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+def finish(work: Coroutine[object, object, T]) -> T:
+    """Run a command's coroutine to its end."""
+    return asyncio.run(work)

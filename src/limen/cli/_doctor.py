@@ -1,0 +1,126 @@
+"""`limen doctor`: what is configured, what is missing, and what to do next for each finding; never a key."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal, NamedTuple, TypeAlias
+
+import typer
+
+from limen import _compose
+from limen.cli._calls import finish
+from limen.cli._report import FAILED, complain
+from limen.cli._routes import loaded
+from limen.config import Config, Route
+from limen.contract import LlmError, clean_key, codes, scrub
+
+State: TypeAlias = Literal["ok", "note", "fault"]
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at; `remedy` is what to do next, where there is something to do."""
+
+    state: State
+    subject: str
+    words: str
+    remedy: str = ""
+
+
+def doctor(
+    *,
+    online: Annotated[
+        bool, typer.Option("--online", help="Ask each provider for its models, without a paid call.")
+    ] = False,
+) -> None:
+    """Look at the configuration, the credentials and, online, whether each provider answers."""
+    raise typer.Exit(finish(_doctor(online=online)))
+
+
+async def _doctor(*, online: bool) -> int:
+    config = loaded()
+    faults = 0
+    async for finding in _findings(config, online=online):
+        faults += finding.state == "fault"
+        mark = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}[finding.state]
+        typer.echo(scrub(f"{mark}  {finding.subject}: {finding.words}"))
+        if finding.remedy:
+            typer.echo(scrub(f"       → {finding.remedy}"))
+    if faults:
+        complain(codes.INVALID_CONFIG, f"{faults} of these need something done; the arrows say what")
+    return FAILED if faults else 0
+
+
+async def _findings(config: Config, *, online: bool) -> AsyncIterator[Finding]:
+    yield Finding("ok", "configuration", f"read from {config.source}, {_counted(len(config.routes))}")
+    if not config.routes:
+        variables = ", ".join(sorted({row.key_variables[0] for row in _compose.known_providers()}))
+        yield Finding("fault", "routes", "there is none", f"set one of {variables}, or write a limen.toml")
+    proxies = [name for name, value in (("http", config.proxies.http), ("https", config.proxies.https)) if value]
+    if proxies:
+        yield Finding("note", "proxy", f"the environment names one for {' and '.join(proxies)}")
+    for route in config.routes:
+        found = _adapter_finding(route, config)
+        yield found
+        if found.state == "fault":
+            continue
+        key = await _key_finding(route)
+        yield key
+        if online and key.state != "fault":
+            yield await _online_finding(route, config)
+
+
+def _counted(routes: int) -> str:
+    return "1 route" if routes == 1 else f"{routes} routes"
+
+
+def _adapter_finding(route: Route, config: Config) -> Finding:
+    try:
+        _compose.make_adapter(route, config)
+    except LlmError as error:
+        return Finding("fault", route.name, str(error), f"change it in {route.place}")
+    codec = _compose.codec_of(route)
+    address = route.base_url or (codec.base_url if codec is not None else None)
+    return Finding("ok", route.name, f"adapter {route.adapter}{f' at {address}' if address else ''}")
+
+
+async def _key_finding(route: Route) -> Finding:
+    codec = _compose.codec_of(route)
+    needed = codec is not None and codec.requires_key
+    if route.credential is None:
+        if not needed:
+            return Finding("ok", route.name, "no key is named and none is sent")
+        remedy = f'write api_key_env = "{_variable(route)}" into {route.place}, and set that variable'
+        return Finding("fault", route.name, "the provider asks for a key and the route names none", remedy)
+    reference = route.credential.reference
+    try:
+        key = await route.credential.api_key()
+        if key is None:
+            return Finding("fault", route.name, f"there is no key in {reference}", f"put the key into {reference}")
+        clean_key(key, reference)
+    except LlmError as error:
+        return Finding("fault", route.name, str(error), "put a key there that is one line of printable ASCII")
+    return Finding("ok", route.name, f"there is a key in {reference}")
+
+
+def _variable(route: Route) -> str:
+    codec = _compose.codec_of(route)
+    return codec.key_variables[0] if codec is not None and codec.key_variables else "MY_API_KEY"
+
+
+async def _online_finding(route: Route, config: Config) -> Finding:
+    adapter = _compose.make_adapter(route, config)
+    try:
+        models = await adapter.list_models(route.name)
+    except LlmError as error:
+        return Finding("fault", route.name, f"{error.code}: {error}", _online_remedy(error.code, route))
+    finally:
+        await adapter.aclose()
+    return Finding("ok", route.name, f"answers, and lists {len(models)} models")
+
+
+def _online_remedy(code: str, route: Route) -> str:
+    if code in (codes.AUTH, codes.INVALID_CREDENTIAL):
+        return "the provider refuses the key: make a new one, and check that it is for this address"
+    if code in (codes.TRANSPORT, codes.TIMEOUT):
+        return f"check base_url in {route.place}, the network and the proxy"
+    if code == codes.QUOTA:
+        return "add credit at the provider, or raise its limit"
+    return f"check base_url and dialect in {route.place}"

@@ -1,0 +1,67 @@
+"""`limen mock`: a provider on this machine that says what a script says, and misbehaves on command."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from limen.cli._report import UsageProblem
+
+if TYPE_CHECKING:
+    from limen.testing.server import MockProvider, Source
+
+
+def mock(
+    *,
+    scenario: Annotated[str | None, typer.Option(help="A built-in script, such as tools, text or slow.")] = None,
+    script: Annotated[Path | None, typer.Option(help="A script of your own, as JSON.")] = None,
+    fault: Annotated[list[str] | None, typer.Option(help="Misbehave like this; may be repeated.")] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 0,
+    names: Annotated[bool, typer.Option("--list", help="List the built-in scripts and faults.")] = False,
+) -> None:
+    """Serve a mock provider until Ctrl-C."""
+    try:
+        from limen.testing.server import FAULTS, SCENARIOS, serve
+    except ImportError as missing:
+        raise UsageProblem(f"the mock provider needs {missing.name}: pip install 'limen[mock]'") from None
+    if names:
+        typer.echo(f"scripts: {', '.join(SCENARIOS)}\nfaults: {', '.join(FAULTS)}")
+        return
+    if scenario is not None and script is not None:
+        raise UsageProblem("--scenario and --script are both given; one of them says what is answered")
+    source = scenario if script is None else _read(script)
+    problem: str
+    try:
+        with suppress(KeyboardInterrupt):
+            asyncio.run(serve(source, host=host, port=port, faults=fault or (), ready=_announce))
+        return
+    except ValueError as wrong:
+        problem = str(wrong)
+    except OSError as taken:
+        problem = f"cannot listen on {host}:{port}: {taken.strerror or taken}"
+    raise UsageProblem(problem)
+
+
+def _read(file: Path) -> "Source":
+    from limen.testing.server import decode_script
+
+    problem: str
+    try:
+        return decode_script(file.read_bytes())
+    except OSError as fault:
+        problem = f"{file}: {fault.strerror or fault}"
+    except ValueError as fault:
+        problem = f"{file} is no script: {fault}"
+    raise UsageProblem(problem)
+
+
+def _announce(running: "MockProvider") -> None:
+    typer.echo(
+        f"listening on {running.url}\n"
+        f"  DEEPSEEK_API_KEY=mock DEEPSEEK_BASE_URL={running.base_url('openai-chat')} "
+        "limen stream -m deepseek/mock-text hello\n"
+        "Ctrl-C ends it"
+    )

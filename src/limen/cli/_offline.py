@@ -1,0 +1,103 @@
+"""`limen decode`, `limen request`, `limen classify`: the wire without the network."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from limen import _compose
+from limen.cli._calls import Model, Route, split_model
+from limen.cli._report import UsageProblem
+from limen.cli._routes import loaded
+from limen.cli._show import JsonLines, Readable
+from limen.contract import GenerateOptions, LlmError, decode_options, encode
+
+Wire = Annotated[str, typer.Option(help="The wire, such as openai-chat.")]
+Dialect = Annotated[str | None, typer.Option(help="The wire's dialect; its own default unless given.")]
+File = Annotated[str, typer.Argument(help="The file with the body; - reads stdin.")]
+
+
+def decode(
+    file: File,
+    *,
+    wire: Wire,
+    dialect: Dialect = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Each chunk as a line of JSON.")] = False,
+) -> None:
+    """Read an answer's raw body as the adapter would."""
+    view: JsonLines | Readable = JsonLines() if as_json else Readable()
+    try:
+        for chunk in _compose.iter_chunks(wire, read(file), dialect=dialect):
+            view.show(chunk)
+    finally:
+        view.end()
+
+
+def request(
+    options: Annotated[str, typer.Option("--json", help="The request as JSON, a file with it, or - for stdin.")],
+    *,
+    model: Model,
+    route: Route = None,
+) -> None:
+    """Show what would be sent for a request, secrets masked; nothing is sent."""
+    provider, name = split_model(model, route)
+    found = next((one for one in loaded().routes if one.name == provider), None)
+    if found is None:
+        raise UsageProblem(f"there is no route {provider!r}; `limen routes` lists those there are")
+    codec = _compose.codec_of(found)
+    if codec is None:
+        raise UsageProblem(f"the adapter {found.adapter} of {provider!r} sends nothing over HTTP that could be shown")
+    built = _compose.build_request(codec.wire, _options(options, provider, name), dialect=codec.dialect)
+    typer.echo(f"{built.method} {found.base_url or codec.base_url or ''}{built.path}")
+    for header, value in built.headers.items():
+        typer.echo(f"{header}: {value}")
+    typer.echo("")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(msgspec.json.format(built.body, indent=2) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def classify(
+    file: File,
+    *,
+    wire: Wire,
+    status: Annotated[int, typer.Option(min=100, max=599, help="The answer's HTTP status.")],
+    dialect: Dialect = None,
+    header: Annotated[
+        list[str] | None, typer.Option(help="A header of the answer, name: value; may be repeated.")
+    ] = None,
+) -> None:
+    """Say what a failed answer means: its failure, as JSON."""
+    pairs = [line.partition(":") for line in header or ()]
+    headers = {name.strip(): value.strip() for name, _, value in pairs}
+    failure = _compose.classify_error(wire, status, headers, read(file), dialect=dialect)
+    typer.echo(encode(failure).decode())
+
+
+def read(file: str) -> bytes:
+    """Return a file's content, or stdin's for `-`."""
+    if file == "-":
+        return sys.stdin.buffer.read()
+    problem: str
+    try:
+        return Path(file).read_bytes()
+    except OSError as fault:
+        problem = f"{file}: {fault.strerror or fault}"
+    raise UsageProblem(problem)
+
+
+def _options(source: str, provider: str, model: str) -> GenerateOptions:
+    raw = source.encode() if source.lstrip().startswith("{") else read(source)
+    problem: str
+    try:
+        fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        fields["provider"], fields["model"] = msgspec.Raw(encode(provider)), msgspec.Raw(encode(model))
+        fields.setdefault("messages", msgspec.Raw(b"[]"))
+        return decode_options(msgspec.json.encode(fields))
+    except msgspec.DecodeError as fault:
+        problem = f"the request is not a JSON object: {fault}"
+    except LlmError as fault:
+        problem = str(fault)
+    raise UsageProblem(problem)

@@ -1,0 +1,75 @@
+"""`limen routes` and `limen models`: what there is to call."""
+
+from typing import Annotated
+
+import typer
+
+from limen import _compose
+from limen.cli import _settings
+from limen.cli._calls import check_route, finish
+from limen.cli._report import FAILED, complain_failure
+from limen.cli._show import columns
+from limen.config import Config, Route, load
+from limen.contract import LlmError, ModelInfo
+
+
+def loaded() -> Config:
+    """Read the configuration as a runtime would."""
+    return load(_settings.config_file(), known=_compose.known_providers, app=_settings.APP)
+
+
+def routes() -> None:
+    """List the configured routes: adapter, address and where the key comes from."""
+    config = loaded()
+    if not config.routes:
+        check_route("", [])
+    heads = ("ROUTE", "ADAPTER", "ADDRESS", "KEY FROM")
+    columns([heads, *(_row(route) for route in config.routes)])
+
+
+def _row(route: Route) -> tuple[str, ...]:
+    codec = _compose.codec_of(route)
+    adapter = route.adapter if codec is None or codec.dialect == route.adapter else f"{route.adapter} ({codec.dialect})"
+    address = route.base_url or (codec.base_url if codec is not None else None) or route.path or "-"
+    key = "no key is named" if route.credential is None else route.credential.reference.partition(" (")[0]
+    return (route.name, adapter, address, key)
+
+
+def models(
+    route: Annotated[str | None, typer.Argument(help="One route; all of them unless given.")] = None,
+) -> None:
+    """List the models that the routes know of: the provider's own list where it has one."""
+    raise typer.Exit(finish(_models(route)))
+
+
+async def _models(route: str | None) -> int:
+    failed = 0
+    rows: list[tuple[str, ...]] = [("MODEL", "CONTEXT", "MAX TOKENS", "INPUT", "EFFORTS")]
+    async with _compose.open_runtime(_settings.config_file(), app=_settings.APP) as llm:
+        names = [info.id for info in llm.list_providers()]
+        if route is not None or not names:
+            check_route(route or "", names)
+        for name in names if route is None else [route]:
+            try:
+                rows += [_model_row(model) for model in await llm.list_models(name)]
+            except LlmError as error:
+                complain_failure(error.failure)
+                failed = FAILED
+    if len(rows) > 1:
+        columns(rows)
+    elif not failed:
+        typer.echo("no models are known; a model's id may still be used, or listed in limen.toml")
+    return failed
+
+
+def _model_row(model: ModelInfo) -> tuple[str, ...]:
+    def number(count: int | None) -> str:
+        return "-" if count is None else str(count)
+
+    return (
+        f"{model.provider}/{model.id}",
+        number(model.context_window),
+        number(model.default_max_tokens),
+        ",".join(model.input_modalities or ()) or "-",
+        ",".join(effort.id for effort in model.efforts or ()) or "-",
+    )
