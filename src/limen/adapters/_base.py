@@ -1,46 +1,177 @@
-"""The adapter of any wire over HTTP, and a wire without its network."""
+"""The adapter of any wire over HTTP, and a wire without its network.
 
+An adapter adds to its codec what no wire has of its own: the credential, the address, the connection and the models
+that its options name. It reads neither environment nor files (K7).
+"""
+
+import time
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from limen.adapters._codec import BuildContext, Codec, WireOptions
-from limen.adapters._pump import WireStream
+from limen.adapters._endpoint import Endpoint, masked, user_agent
+from limen.adapters._pump import WireCall, WireStream
 from limen.contract import (
     AbortSignal,
+    CallFacts,
+    CredentialSource,
     Failure,
     GenerateOptions,
     IdSeed,
     Limits,
     LlmAdapter,
+    LlmError,
     ModelInfo,
+    RetryPolicy,
+    StaticCredential,
+    Timeouts,
     WireReader,
     WireRequest,
+    check_history,
+    clean_key,
+    codes,
+    encode,
     unknown_dialect,
 )
+from limen.transport import HttpAnswer, HttpRequest, Transport, request_id, retry_after_ms
 
 __all__ = ["BuildContext", "Codec", "CodecWire", "WireAdapter", "WireOptions"]
 
+# A list of models is a few hundred kilobytes at most (OpenRouter's, 2026-11: 0.6 MB).
+_CATALOG_BYTES = 4 * 1024 * 1024
+
 
 class WireAdapter(LlmAdapter):
-    """An adapter made of a codec: credentials, request, transport and pump are the same for every wire."""
+    """An adapter made of a codec: credential, address, transport and pump are the same for every wire.
+
+    Options are read once, here (K2); wrong ones are `INVALID_CONFIG`. One attempt per call (Q5). The transport is
+    shared by all calls and opens no connection before the first.
+    """
 
     def __init__(self, options: WireOptions, codec: Codec) -> None:
-        raise NotImplementedError
+        self._codec = codec
+        self._endpoint = Endpoint(options, codec)
+        self._models = {model.id: model for model in options.models}
+        self._default_max_tokens = options.default_max_tokens
+        self._limits = options.limits
+        self._retry = options.retry
+        self._credential = _source(options.api_key)
+        timeouts = _raised(options.timeouts, codec.min_timeouts)
+        self._transport = Transport(options.transport, timeouts, options.limits)
 
     def stream(self, options: GenerateOptions) -> WireStream:
-        """Return the stream of one call; what is wrong with the request is raised by its first step."""
-        raise NotImplementedError
+        """Return the stream of one call; what is wrong with the request is raised by its first step.
+
+        Checks the history (N1), asks the credential source once (K2) and sends one request.
+        """
+        seed = _Seed(options)
+
+        async def begin(facts: CallFacts) -> HttpAnswer:
+            return await self._begin(options, facts)
+
+        def reader(content_type: str | None) -> WireReader:
+            return self._codec.reader(id_seed=seed, limits=self._limits, content_type=content_type)
+
+        return WireStream(WireCall(begin, reader, self._codec.classify, time.time, options.signal))
+
+    def retry_policy(self, provider: str) -> RetryPolicy | None:
+        """Return the policy of the options."""
+        return self._retry
 
     async def list_models(self, provider: str) -> Sequence[ModelInfo]:
-        """Return the provider's own list where it has one, else the configured models."""
-        raise NotImplementedError
+        """Return the provider's own list where it has one, else the configured models (R10).
+
+        Facts that are configured for a model are laid over what the provider says of it. Raises `LlmError` as a call
+        would, and `INVALID_CATALOG` for an answer that is no list of models.
+        """
+        configured = tuple(replace(model, provider=provider) for model in self._models.values())
+        path = self._codec.models_path
+        if path is None:
+            return configured
+        key = await self._key(provider)
+        request = HttpRequest("GET", self._endpoint.url(path), self._endpoint.headers({}, key), b"")
+        answer = await self._transport.open(request)
+        body = await answer.whole_body(_CATALOG_BYTES) if 200 <= answer.status < 300 else await answer.error_body()
+        if not 200 <= answer.status < 300:
+            raise LlmError.of(self._refusal(answer, body))
+        listed = self._codec.parse_models(provider, body)
+        return tuple(self._laid_over(model) for model in listed)
 
     async def resolve_model(self, provider: str, model: str, *, signal: AbortSignal | None = None) -> ModelInfo:
-        """Return what is configured for one exact model, with the dialect row's defaults; no I/O."""
-        raise NotImplementedError
+        """Return what is configured for one exact model, with the dialect row's defaults; no I/O (R10)."""
+        known = self._models.get(model)
+        found = ModelInfo(provider, model, model) if known is None else replace(known, provider=provider)
+        return replace(
+            found,
+            default_max_tokens=self._max_tokens(found),
+            efforts=self._codec.efforts if found.efforts is None else found.efforts,
+        )
 
     async def aclose(self) -> None:
-        """Close the adapter's connections. Idempotent."""
-        raise NotImplementedError
+        """Close the adapter's connections of the running loop. Idempotent."""
+        await self._transport.aclose()
+
+    async def _begin(self, options: GenerateOptions, facts: CallFacts) -> HttpAnswer:
+        check_history(options.messages)
+        context = BuildContext(self._models.get(options.model), self._max_tokens(self._models.get(options.model)))
+        written = self._codec.build(options, context)
+        facts.replay_dropped = context.replay_dropped
+        signal = options.signal
+        if signal is not None and signal.aborted:
+            raise LlmError("the call was aborted before it was sent", codes.ABORTED, phase="resolve")
+        key = await self._key(options.provider)
+        headers = self._endpoint.headers(written.headers, key)
+        request = HttpRequest(written.method, self._endpoint.url(written.path), headers, written.body)
+        return await self._transport.open(request, signal=signal)
+
+    async def _key(self, provider: str) -> str | None:
+        """Return the key to send, `None` where the route sends none (K3, K4)."""
+        source = self._credential
+        if source is not None:
+            key = await source.api_key()
+            if key is not None and key.strip():
+                return clean_key(key, source.reference)
+            raise self._missing(provider, f"{source.reference} holds none")
+        if self._codec.requires_key and not self._endpoint.brings_auth:
+            raise self._missing(provider, "no place is named for one")
+        return None
+
+    def _missing(self, provider: str, why: str) -> LlmError:
+        variables = " or ".join(self._codec.key_variables)
+        places = [
+            *([f"the environment variable {variables}"] if variables else []),
+            f"api_key_env, api_key_file or api_key_keyring in [routes.{provider}] of limen.toml",
+            "api_key= of the adapter's options",
+        ]
+        return LlmError(
+            f"the route {provider} has no key: {why}. Put one into {', '.join(places[:-1])}, or {places[-1]}",
+            codes.MISSING_CREDENTIAL,
+            phase="resolve",
+        )
+
+    def _max_tokens(self, model: ModelInfo | None) -> int | None:
+        if model is not None and model.default_max_tokens is not None:
+            return model.default_max_tokens
+        return self._codec.default_max_tokens if self._default_max_tokens is None else self._default_max_tokens
+
+    def _laid_over(self, listed: ModelInfo) -> ModelInfo:
+        known = self._models.get(listed.id)
+        if known is None:
+            return listed
+        facts = ("description", "input_modalities", "context_window", "default_max_tokens", "efforts", "default_effort")
+        said = {name: getattr(known, name) for name in facts if getattr(known, name) is not None}
+        return replace(listed, name=known.name, **said)
+
+    def _refusal(self, answer: HttpAnswer, body: bytes) -> Failure:
+        failure = self._codec.classify(answer.status, answer.headers, body)
+        return replace(
+            failure,
+            phase="headers",
+            status=failure.status or answer.status,
+            request_id=failure.request_id or request_id(answer.headers),
+            provider_retry_after_ms=failure.provider_retry_after_ms or retry_after_ms(answer.headers, now=time.time()),
+        )
 
 
 class CodecWire:
@@ -68,8 +199,13 @@ class CodecWire:
         return self.codec(dialect).reader(id_seed=id_seed, limits=limits, content_type=content_type)
 
     def request(self, options: GenerateOptions, *, dialect: str | None = None) -> WireRequest:
-        """Serialize a request as the adapter would send it, secrets masked."""
-        raise NotImplementedError
+        """Serialize a request as the adapter would send it: history checked, every header there, secrets masked."""
+        codec = self.codec(dialect)
+        check_history(options.messages)
+        written = codec.build(options, BuildContext(default_max_tokens=codec.default_max_tokens))
+        headers = {name.lower(): value for name, value in written.headers.items()}
+        headers |= {"user-agent": user_agent(None), "accept-encoding": "identity", **masked(codec)}
+        return replace(written, headers=headers)
 
     def classify(self, status: int, headers: Mapping[str, str], body: bytes, *, dialect: str | None = None) -> Failure:
         """Say what a failed answer means; header names in any case."""
@@ -82,3 +218,32 @@ class CodecWire:
         if name not in self.codecs:
             raise unknown_dialect(self.name, name, self.dialects)
         return self.codecs[name]
+
+
+class _Seed:
+    """The seed of made ids (C9): the encoded history, encoded only where an id must be made."""
+
+    __slots__ = ("_options",)
+
+    def __init__(self, options: GenerateOptions) -> None:
+        self._options = options
+
+    def __call__(self) -> bytes:
+        return encode(self._options.messages)
+
+
+def _source(api_key: str | CredentialSource | None) -> CredentialSource | None:
+    return StaticCredential(api_key) if isinstance(api_key, str) else api_key
+
+
+def _raised(given: Timeouts, least: Timeouts | None) -> Timeouts:
+    """Raise the limits that nobody set to the row's own (T1)."""
+    if least is None:
+        return given
+    default = Timeouts()
+    changes = {
+        name: max(getattr(given, name), getattr(least, name))
+        for name in ("connect", "first_event", "idle_bytes", "idle_event")
+        if getattr(given, name) == getattr(default, name)
+    }
+    return replace(given, **changes)

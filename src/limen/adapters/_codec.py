@@ -1,7 +1,7 @@
 """What a wire adapter is made of: one dialect row bound to its wire (`Codec`), and the options of its class."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -20,6 +20,9 @@ from limen.contract import (
     WireRequest,
 )
 from limen.transport import TransportOptions
+
+
+_NEVER_SHOWN: Final = frozenset({"api_key", "headers"})
 
 
 class BuildContext:
@@ -137,9 +140,9 @@ class WireOptions(msgspec.Struct, frozen=True, kw_only=True):
     retry: RetryPolicy | None = None
 
     def __repr__(self) -> str:
-        shown = (
-            f"{name}={'…' if name in ('api_key', 'headers') and value else repr(value)}"
-            for name, value in zip(self.__struct_fields__, map(self.__getattribute__, self.__struct_fields__))
-            if value is not None
-        )
+        shown: list[str] = []
+        for name in self.__struct_fields__:
+            value: object = getattr(self, name)
+            if value is not None:
+                shown.append(f"{name}=…" if name in _NEVER_SHOWN and value else f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -1,38 +1,217 @@
-"""Bytes to chunks over a live connection, once for every wire."""
+"""Bytes to chunks over a live connection, once for every wire.
 
+A reader is pure and says what it found; the pump adds what only a connection has: time, phases, the order of bytes
+and failures (S4), and when the connection may go (S6).
+"""
+
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from limen.contract import AbortSignal, CallFacts, Failure, StreamChunk, WireReader
-from limen.transport import HttpAnswer
+from msgspec.structs import replace
+
+from limen.contract import (
+    AbortSignal,
+    CallFacts,
+    Failure,
+    Finish,
+    LlmError,
+    Phase,
+    StreamChunk,
+    WireReader,
+    codes,
+    safe_cause,
+)
+from limen.transport import HttpAnswer, request_id, retry_after_ms, should_retry
+
+# Where the end of the body is the end of the answer, so long a silence after the finish word is that end too (S6).
+SILENCE: Final = 5.0
 
 
 class WireCall(NamedTuple):
-    """What a call needs beside its connection: how to begin it, read it and judge a refusal."""
+    """What a call is beside its connection: how to begin it, read it, and judge a refusal.
+
+    `begin` sends the request, or raises what is wrong with it; `reader` gets the answer's content type; `classify`
+    gets lower-case header names and never raises. `clock` is the time of day, for retry hints that are dates.
+    """
 
     begin: Callable[[CallFacts], Awaitable[HttpAnswer]]
     reader: Callable[[str | None], WireReader]
     classify: Callable[[int, Mapping[str, str], bytes], Failure]
+    clock: Callable[[], float]
     signal: AbortSignal | None = None
+    silence: float = SILENCE
 
 
 class WireStream:
-    """The stream of one call."""
+    """The stream of one call: iterate it, or take batches; `aclose` it when it is left early (R11).
+
+    It begins with its first step. Failures of transport and protocol are raised as `LlmError` after every chunk that
+    came before them; once it has ended or raised, it is at its end. `call_facts` is complete at the end; the object
+    may be another one than at the start.
+    """
+
+    __slots__ = ("_answer", "_begun", "_call", "_chunks", "_events", "_failure", "_over", "_reader", "call_facts")
 
     def __init__(self, call: WireCall) -> None:
         self.call_facts = CallFacts()
         self._call = call
+        self._answer: HttpAnswer | None = None
+        self._reader: WireReader | None = None
+        self._chunks: deque[StreamChunk] = deque()
+        self._events = 0
+        self._failure: LlmError | None = None
+        self._begun = False
+        self._over = False
 
     def __aiter__(self) -> "WireStream":
         return self
 
     async def __anext__(self) -> StreamChunk:
-        raise NotImplementedError
+        if not self._chunks:
+            self._chunks.extend(await self._read())
+            if not self._chunks:
+                raise StopAsyncIteration
+        return self._chunks.popleft()
 
     async def next_batch(self) -> list[StreamChunk]:
-        """Return the chunks of the next network read that had any; an empty list is the end."""
-        raise NotImplementedError
+        """Return the chunks of the next read that had any; an empty list is the end."""
+        if self._chunks:
+            batch = list(self._chunks)
+            self._chunks.clear()
+            return batch
+        return await self._read()
 
     async def aclose(self) -> None:
-        """Close the connection before returning; harmless after the end."""
-        raise NotImplementedError
+        """Close the connection before returning; harmless after the end, and more than once."""
+        self._over = True
+        self._chunks.clear()
+        if self._answer is not None:
+            await self._answer.close()
+
+    async def _read(self) -> list[StreamChunk]:
+        if not self._begun:
+            self._begun = True
+            await self._begin()
+        while not self._over:
+            if self._failure is not None:
+                self._over = True
+                raise self._failure
+            chunks = await self._step()
+            if chunks:
+                return chunks
+        return []
+
+    async def _begin(self) -> None:
+        failure: LlmError | None = None
+        try:
+            answer = await self._call.begin(self.call_facts)
+            self._answer = answer
+            if self._over:
+                # Left while the request was on its way.
+                await answer.close()
+                return
+            self.call_facts.request_id = request_id(answer.headers)
+            if 200 <= answer.status < 300:
+                self._open(answer)
+                return
+            failure = await self._refusal(answer)
+        except LlmError as raised:
+            failure = raised
+        except BaseException:
+            self._over = True
+            raise
+        self._over = True
+        raise self._judged(failure)
+
+    def _open(self, answer: HttpAnswer) -> None:
+        reader = self._call.reader(answer.headers.get("content-type"))
+        facts, early = reader.call_facts, self.call_facts
+        facts.request_id = early.request_id
+        facts.replay_dropped = early.replay_dropped + facts.replay_dropped
+        self._reader = reader
+        self.call_facts = facts
+
+    async def _refusal(self, answer: HttpAnswer) -> LlmError:
+        body = await answer.error_body()
+        headers = answer.headers
+        failure = self._call.classify(answer.status, headers, body)
+        return LlmError.of(
+            replace(
+                failure,
+                phase="headers",
+                status=failure.status or answer.status,
+                provider_retry_after_ms=failure.provider_retry_after_ms
+                or retry_after_ms(headers, now=self._call.clock()),
+                request_id=failure.request_id or self.call_facts.request_id,
+                should_retry=should_retry(headers) if failure.should_retry is None else failure.should_retry,
+            )
+        )
+
+    async def _step(self) -> list[StreamChunk]:
+        """Take one read; the failure that it ended with is kept until its chunks were handed over."""
+        answer, reader = self._answer, self._reader
+        if answer is None or reader is None:  # aclose() came while the request was on its way
+            return []
+        broken: LlmError | None = None
+        data = b""
+        try:
+            data = await answer.read()
+        except LlmError as failure:
+            broken = failure
+        except BaseException:
+            self._over = not answer.readable
+            raise
+        if broken is not None:
+            self._over = True
+            raise self._judged(broken)
+        chunks = reader.feed(data) if data else reader.eof()
+        if reader.events != self._events:
+            if self._events == 0:
+                self.call_facts.first_event_ms = answer.since_sent_ms
+            self._events = reader.events
+            answer.event_arrived()
+        if reader.done:
+            self._over = True
+            answer.release()
+            self._complete(chunks)
+        elif reader.failure is not None:
+            answer.drop()
+            self._failure = self._judged(reader.failure)
+        elif not data:
+            self._failure = self._judged(
+                LlmError("the answer ended before it was complete", codes.STREAM_CLOSED, phase=self._phase())
+            )
+        else:
+            answer.end_on_silence(self._call.silence if reader.may_end else None)
+        return chunks
+
+    def _complete(self, chunks: list[StreamChunk]) -> None:
+        """Give an in-band failure the facts that only the connection knows."""
+        last = chunks[-1] if chunks else None
+        if isinstance(last, Finish) and last.reason.failure is not None:
+            failure = replace(
+                last.reason.failure,
+                phase=last.reason.failure.phase or self._phase(),
+                request_id=last.reason.failure.request_id or self.call_facts.request_id,
+            )
+            chunks[-1] = replace(last, reason=replace(last.reason, failure=failure))
+
+    def _phase(self) -> Phase:
+        return "mid-stream" if self._events else "first-event"
+
+    def _judged(self, error: LlmError) -> LlmError:
+        """Give a failure its phase and request id; once aborted, any failure is the abort's (Q6)."""
+        failure = error.failure
+        signal = self._call.signal
+        if signal is not None and signal.aborted and failure.code != codes.ABORTED:
+            aborted = LlmError("the call was aborted", codes.ABORTED, phase=failure.phase)
+            aborted.__cause__ = safe_cause(error)
+            return aborted
+        phase = failure.phase or (None if self._reader is None else self._phase())
+        known = failure.request_id or self.call_facts.request_id
+        if phase == failure.phase and known == failure.request_id:
+            return error
+        judged = LlmError.of(replace(failure, phase=phase, request_id=known))
+        judged.__cause__ = error.__cause__
+        return judged

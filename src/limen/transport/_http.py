@@ -109,8 +109,9 @@ class HttpAnswer:
         A body that breaks, or takes too long, is as good as it came (K8); an abort is raised.
         """
         body = bytearray()
+        limit = self._limits.error_bytes
         try:
-            while len(body) < self._limits.error_bytes:
+            while len(body) < limit:
                 data = await self.read()
                 if not data:
                     break
@@ -120,21 +121,40 @@ class HttpAnswer:
                 raise
         finally:
             self._exchange.kill(None)
-        return bytes(body[: self._limits.error_bytes])
+        return bytes(body[:limit])
 
-    async def release(self) -> None:
+    async def whole_body(self, limit: int) -> bytes:
+        """Return the body, read to its clean end, or raise `LlmError`; more than `limit` is `MALFORMED_RESPONSE`."""
+        body = bytearray()
+        try:
+            while data := await self.read():
+                body += data
+                if len(body) > limit:
+                    raise LlmError(
+                        f"the answer is larger than {limit} bytes", codes.MALFORMED_RESPONSE, phase="mid-stream"
+                    )
+        finally:
+            self._exchange.kill(None)
+        return bytes(body)
+
+    @property
+    def readable(self) -> bool:
+        """Whether the connection is still this answer's."""
+        return not self._exchange.over
+
+    def release(self) -> None:
         """Give the connection back if the body ends within 50 ms, else close it; does not wait for that (S6)."""
         self._exchange.release()
 
     async def close(self) -> None:
-        """Close the connection before returning. Idempotent."""
+        """Close the connection before returning; a read under way ends as `ABORTED`. Idempotent."""
         if not self._exchange.over:
-            self._exchange.kill(None)
+            self._exchange.kill(LlmError("the stream was left early", codes.ABORTED))
             # The loop closes an aborted socket in its next turn.
             await asyncio.sleep(0)
 
     def drop(self) -> None:
-        """Close the connection at once, without waiting for the loop; for a task that is being cancelled."""
+        """Close the connection at once; the socket is closed in the loop's next turn."""
         self._exchange.kill(None)
 
     def __del__(self) -> None:

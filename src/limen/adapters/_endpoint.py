@@ -1,0 +1,123 @@
+"""Where an adapter's requests go and which headers they carry, decided once when it is made (K2, K6, Q7)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NoReturn
+from urllib.parse import urlsplit
+
+from limen._version import __version__
+from limen.adapters._codec import Codec, WireOptions
+from limen.contract import MASK, LlmError, codes, remember_secret
+from limen.transport import is_loopback
+
+# Headers that frame the message or negotiate its coding: the transport's own business (K8).
+_RESERVED: Final = frozenset({"content-length", "transfer-encoding", "connection", "host", "accept-encoding", "te"})
+
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PRODUCT: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(/[!#$%&'*+.^_`|~0-9A-Za-z-]+)?")
+
+# Stands for a key where only the names of its headers matter.
+_NO_KEY: Final = "none"
+
+
+class Endpoint:
+    """The address and the standing headers of one adapter. Raises `INVALID_CONFIG` for what cannot be served."""
+
+    __slots__ = ("_auth_names", "_base_url", "_codec", "_headers", "_user_agent")
+
+    def __init__(self, options: WireOptions, codec: Codec) -> None:
+        self._codec = codec
+        self._auth_names = frozenset(name.lower() for name, _ in codec.authorize(_NO_KEY))
+        self._headers = _checked(options.headers)
+        self._user_agent = user_agent(options.app)
+        self._base_url = _address(options, codec)
+        own_auth = [value for name, value in self._headers.items() if name in self._auth_names]
+        for value in own_auth:
+            remember_secret(value)
+            remember_secret(value.partition(" ")[2])
+        if options.api_key is not None:
+            # The key is the credential; a header beside it may not be another one.
+            self._headers = {name: value for name, value in self._headers.items() if name not in self._auth_names}
+        if (options.api_key is not None or own_auth) and not options.allow_plain_http:
+            self._check_plain()
+
+    @property
+    def brings_auth(self) -> bool:
+        """Whether the caller's own headers carry the credential."""
+        return any(name in self._auth_names for name in self._headers)
+
+    def url(self, path: str) -> str:
+        """Join the base URL and a path, with one slash between them."""
+        return f"{self._base_url}/{path.lstrip('/')}"
+
+    def headers(self, written: Mapping[str, str], key: str | None) -> list[tuple[str, str]]:
+        """Return all headers of a request: the codec's, the caller's over them, then ours and the credential."""
+        merged = {name.lower(): value for name, value in written.items()}
+        merged.update(self._headers)
+        merged["user-agent"] = self._user_agent
+        if key is not None:
+            merged.update((name.lower(), value) for name, value in self._codec.authorize(key))
+        return list(merged.items())
+
+    def _check_plain(self) -> None:
+        parts = urlsplit(self._base_url)
+        if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+            _refuse(
+                f"base_url is plain http to {parts.hostname}, which would show the key to everyone on the way; use "
+                "https, or set allow_plain_http if the network is trusted"
+            )
+
+
+def user_agent(app: str | None) -> str:
+    """Return the `User-Agent` (Q7); an `app` that is no product name is `INVALID_CONFIG`."""
+    own = f"limen/{__version__}"
+    if app is None:
+        return own
+    products = app.split()
+    if not products or not all(_PRODUCT.fullmatch(product) for product in products):
+        _refuse(f"app is a product name such as 'my-app/1.0', got {app!r}")
+    return f"{' '.join(products)} {own}"
+
+
+def masked(codec: Codec) -> dict[str, str]:
+    """Return the headers that would carry a key, with the key masked."""
+    return {name.lower(): value for name, value in codec.authorize(MASK)}
+
+
+def _address(options: WireOptions, codec: Codec) -> str:
+    base_url = options.base_url if options.base_url is not None else codec.base_url
+    if base_url is None:
+        _refuse(
+            f"the dialect {codec.dialect} of {codec.wire} has no address of its own; set base_url to what stands "
+            "before the wire's path, such as https://host.example/v1"
+        )
+    try:
+        parts = urlsplit(base_url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        _refuse("base_url is not a URL")
+    if not sound:
+        _refuse("base_url is an http(s) URL with a host, such as https://host.example/v1")
+    if parts.username is not None or parts.password is not None:
+        _refuse("base_url holds a user or password; pass the key as api_key")
+    if parts.query or parts.fragment or any(character <= " " or character > "~" for character in base_url):
+        _refuse("base_url is an address without query, fragment, blanks or letters outside ASCII")
+    return base_url.rstrip("/")
+
+
+def _checked(headers: Mapping[str, str]) -> dict[str, str]:
+    checked: dict[str, str] = {}
+    items: Sequence[tuple[object, object]] = list(headers.items())
+    for name, value in items:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            _refuse(f"headers: {name!r} is not a header's name")
+        if not isinstance(value, str) or not value.isascii() or any(c in value for c in "\r\n\0"):
+            _refuse(f"headers: the value of {name} is not one line of ASCII")
+        if name.lower() in _RESERVED:
+            _refuse(f"headers: {name} is set by the transport and cannot be given")
+        checked[name.lower()] = value
+    return checked
+
+
+def _refuse(message: str) -> NoReturn:
+    raise LlmError(message, codes.INVALID_CONFIG, phase="resolve")
