@@ -39,7 +39,9 @@ class Connection(asyncio.Protocol):
         """Begin; every write is handed to the kernel before the next step."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        transport.set_write_buffer_limits(high=0)
+        if transport.get_extra_info("ssl_object") is None:
+            # With a limit of 0 the standard library's TLS transport pauses and never resumes (3.11).
+            transport.set_write_buffer_limits(high=0)
         self._all.add(self)
 
     def data_received(self, data: bytes) -> None:
