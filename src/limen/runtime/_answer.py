@@ -1,0 +1,68 @@
+"""What a call came to, from the pieces that knew (E2, R11)."""
+
+from limen.contract import (
+    Arrived,
+    CallFacts,
+    CallInfo,
+    Failure,
+    Finish,
+    GenerateOptions,
+    LlmError,
+    ModelSource,
+    Response,
+    assemble,
+    safe_cause,
+)
+from limen.runtime._attempt import Attempt
+from limen.runtime._chain import Dispatcher, Outer
+
+
+def call_info(options: GenerateOptions, dispatcher: Dispatcher) -> CallInfo:
+    """Return what is known of the call: of the attempt that was made last, which is the one that is shown."""
+    attempt = dispatcher.attempt
+    if attempt is None:
+        return CallInfo(options.provider, options.model, attempts=0)
+    facts = attempt.facts or CallFacts()
+    return CallInfo(
+        attempt.options.provider,
+        attempt.options.model,
+        response_model=facts.response_model,
+        response_id=facts.response_id,
+        request_id=facts.request_id,
+        provider_reason=facts.provider_reason,
+        stop_sequence=facts.stop_sequence,
+        attempts=dispatcher.attempts,
+        first_event_ms=attempt.first_event_ms if facts.first_event_ms is None else facts.first_event_ms,
+    )
+
+
+def collect(options: GenerateOptions, dispatcher: Dispatcher, outer: Outer | None, last: Finish) -> Response | LlmError:
+    """Return the whole answer of a call that ended so, or the error that says why there is none."""
+    attempt = dispatcher.attempt
+    info = call_info(options, dispatcher)
+    if outer is not None:
+        arrived = outer.assembler.arrived()
+    else:
+        arrived = Arrived({}, {}, None, None) if attempt is None else attempt.arrived()
+    response = assemble(
+        arrived,
+        last.reason,
+        source=ModelSource(info.provider, info.model),
+        info=info,
+        replay_dropped=() if attempt is None else attempt.replay_dropped(),
+    )
+    failure = last.reason.failure
+    if failure is None:
+        return response
+    error = LlmError.of(failure, partial=response)
+    error.__cause__ = None if attempt is None else _cause(attempt, failure)
+    return error
+
+
+def _cause(attempt: Attempt, failure: Failure) -> BaseException | None:
+    if attempt.failure is not failure or attempt.cause is None:
+        return None
+    # An LlmError says what the new error says; what matters is what led to it.
+    typed = LlmError in type(attempt.cause).__mro__
+    cause = attempt.cause.__cause__ if typed else attempt.cause
+    return None if cause is None else safe_cause(cause)

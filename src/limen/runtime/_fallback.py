@@ -1,0 +1,53 @@
+"""Another route when one fails before it showed anything."""
+
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+
+from limen.contract import GenerateOptions, ModelSource, Next, StreamChunk
+from limen.runtime._log import debug
+from limen.runtime._withhold import HeldStream
+
+
+class Fallback:
+    """Ask these routes, in order, where the call's own route fails before anything of its answer was shown.
+
+    A route is asked for the same model; `ModelSource(route, model)` asks it for another. `response.info.provider`
+    and `message.source` say which route answered; the last one's failure is the call's. An abort asks nobody else.
+    """
+
+    def __init__(self, routes: Sequence[str | ModelSource]) -> None:
+        given: object = routes
+        if isinstance(given, str) or not routes:
+            raise ValueError("a fallback is a list of at least one route")
+        self._routes = tuple(routes)
+
+    def __call__(self, options: GenerateOptions, following: Next) -> AsyncIterator[StreamChunk]:
+        """Wrap the rest of the chain."""
+        tries = [options]
+        for route in self._routes:
+            if isinstance(route, str):
+                tries.append(msgspec.structs.replace(options, provider=route))
+            else:
+                tries.append(msgspec.structs.replace(options, provider=route.provider, model=route.model))
+        return FallbackStream(tries, following)
+
+
+class FallbackStream(HeldStream):
+    """One call with other routes to go to."""
+
+    __slots__ = ("_tries",)
+
+    def __init__(self, tries: Sequence[GenerateOptions], following: Next) -> None:
+        super().__init__(following)
+        self._tries = tries
+
+    async def choose(self) -> list[StreamChunk]:
+        """Ask one route after another until one is to be shown."""
+        for options in self._tries[:-1]:
+            held = await self.ask(options)
+            if held.failure is None:
+                return held.chunks
+            await self.give_up()
+            debug("%s/%s: falling back after %s", options.provider, options.model, held.failure.code)
+        return (await self.ask(self._tries[-1])).chunks

@@ -1,0 +1,116 @@
+"""What adapters say of their routes and models, proved before anyone reads it (R1, R10)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NoReturn
+
+from limen.contract import Effort, LlmError, ModelInfo, ProviderInfo, codes
+
+_MAX_COUNT: Final = 2**53 - 1
+_MODALITIES: Final = ("text", "image")
+
+
+def check_provider(provider: str, info: object) -> ProviderInfo:
+    """Return what an adapter says of a route, or raise `INVALID_ADAPTER`."""
+    fault = None
+    if type(info) is not ProviderInfo:
+        fault = f"provider_info() returned a {type(info).__name__}, not a ProviderInfo"
+    elif info.id != provider:
+        fault = f"its provider_info() has the id {info.id!r}"
+    elif not _is_text(info.name):
+        fault = "its provider_info() has no name"
+    if fault is None and type(info) is ProviderInfo:
+        return info
+    raise LlmError(f"the adapter of the route {provider!r} is not usable: {fault}", codes.INVALID_ADAPTER)
+
+
+def check_model(provider: str, model: str, info: object) -> ModelInfo:
+    """Return an adapter's answer for one exact model, or raise `INVALID_MODEL_INFO` (R10)."""
+    where = f"the adapter of the route {provider!r} describes the model {model!r} wrongly"
+    if type(info) is not ModelInfo:
+        _refuse(codes.INVALID_MODEL_INFO, where, f"it returned a {type(info).__name__}, not a ModelInfo")
+    for fault in _faults(provider, info):
+        _refuse(codes.INVALID_MODEL_INFO, where, fault)
+    if info.id != model:
+        _refuse(codes.INVALID_MODEL_INFO, where, f"the id is {info.id!r}")
+    return info
+
+
+def check_catalog(provider: str, models: object) -> list[ModelInfo]:
+    """Return an adapter's list of models as a list of the caller's own, or raise `INVALID_CATALOG`."""
+    where = f"the model list of the route {provider!r} is malformed"
+    checked: list[ModelInfo] = []
+    seen: set[str] = set()
+    rows = _rows(models)
+    if rows is None:
+        _refuse(codes.INVALID_CATALOG, where, f"it is a {type(models).__name__}, not a list")
+    for index, info in enumerate(rows):
+        if type(info) is not ModelInfo:
+            _refuse(codes.INVALID_CATALOG, where, f"entry {index} is a {type(info).__name__}, not a ModelInfo")
+        for fault in _faults(provider, info):
+            _refuse(codes.INVALID_CATALOG, where, f"of entry {index}, {fault}")
+        if info.id in seen:
+            _refuse(codes.INVALID_CATALOG, where, f"the id {info.id!r} is listed twice")
+        seen.add(info.id)
+        checked.append(info)
+    return checked
+
+
+def _rows(models: object) -> Sequence[object] | None:
+    return models if isinstance(models, (list, tuple)) else None  # pyright: ignore[reportUnknownVariableType] - each is judged
+
+
+def _refuse(code: str, where: str, fault: str) -> NoReturn:
+    raise LlmError(f"{where}: {fault}", code, phase="resolve")
+
+
+def _faults(provider: str, info: ModelInfo) -> Iterator[str]:
+    if info.provider != provider:
+        yield f"the provider is {info.provider!r}"
+    for name in ("id", "name"):
+        if not _is_text(getattr(info, name)):
+            yield f"the {name} is {getattr(info, name)!r}"
+    if info.description is not None and type(info.description) is not str:
+        yield f"the description is {info.description!r}"
+    for name in ("context_window", "default_max_tokens"):
+        count: object = getattr(info, name)
+        if count is not None and (type(count) is not int or not 0 < count <= _MAX_COUNT):
+            yield f"{name} is {count!r}, not a whole number of tokens above 0"
+    yield from _modality_faults(info.input_modalities)
+    yield from _effort_faults(info)
+
+
+def _modality_faults(modalities: Sequence[object] | None) -> Iterator[str]:
+    if modalities is None:
+        return
+    if not modalities or any(modality not in _MODALITIES for modality in modalities):
+        yield f"input_modalities are {modalities!r}, not one or more of {_MODALITIES}"
+    elif len(set(modalities)) != len(modalities):
+        yield "input_modalities names one twice"
+
+
+def _effort_faults(info: ModelInfo) -> Iterator[str]:
+    default: object = info.default_effort
+    if default is not None and not _is_text(default):
+        yield f"default_effort is {default!r}"
+    if info.efforts is None:
+        return
+    efforts: Sequence[object] = info.efforts
+    ids: list[str] = []
+    for effort in efforts:
+        if type(effort) is not Effort:
+            yield f"an effort is a {type(effort).__name__}, not an Effort"
+            return
+        if not _is_text(effort.id) or not _is_text(effort.name):
+            yield f"the effort {effort.id!r} has no id or no name"
+            return
+        if effort.description is not None and type(effort.description) is not str:
+            yield f"the effort {effort.id!r} has the description {effort.description!r}"
+        ids.append(effort.id)
+    if len(set(ids)) != len(ids):
+        yield "efforts names one twice"
+    if default is not None and default not in ids:
+        yield f"default_effort is {default!r}, which is none of its efforts"
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str and bool(value.strip())

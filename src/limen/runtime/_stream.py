@@ -1,0 +1,287 @@
+"""The stream of one call, as its consumer has it (R11, E2)."""
+
+import asyncio
+import warnings
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Final
+
+from limen.contract import (
+    CallInfo,
+    Finish,
+    GenerateOptions,
+    Interceptor,
+    LlmError,
+    Response,
+    StreamChunk,
+    TextDelta,
+    foreign_text,
+    safe_cause,
+)
+from limen.runtime._answer import call_info, collect
+from limen.runtime._chain import Dispatcher, Outer, chain
+from limen.runtime._failures import LEFT_TEXT, aborted_failure, finish
+from limen.runtime._fallback import Fallback
+from limen.runtime._interrupt import Interrupt
+from limen.runtime._log import debug
+from limen.runtime._retry import Retry
+from limen.runtime._source import Source, ends
+
+# They pass on what an attempt's guard has kept, so nothing needs to be assembled a second time.
+_TRANSPARENT: Final = frozenset({Retry, Fallback})
+
+
+class ModelStream:
+    """One call: iterate it once, await `response()` as often as you like, leave it by `async with` or `aclose()`.
+
+    Iteration always ends with one `Finish` and raises no operational failure (E2); `response()` reads what is left
+    and raises a failure as `LlmError` with `.partial`. What an interceptor raises is raised unchanged. The first
+    read dispatches. Reading belongs to one event loop; cancelling the task that reads ends the stream (Q6). A
+    stream that is dropped unfinished gives its connection up and warns (`ResourceWarning`).
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_collecting",
+        "_dispatcher",
+        "_ended",
+        "_error",
+        "_interceptors",
+        "_interrupt",
+        "_iterated",
+        "_loop",
+        "_open_streams",
+        "_options",
+        "_outcome",
+        "_outer",
+        "_pop",
+        "_ready",
+        "_source",
+        "_waiting",
+    )
+
+    def __init__(
+        self,
+        options: GenerateOptions,
+        dispatcher: Dispatcher,
+        interceptors: Sequence[Interceptor],
+        open_streams: "weakref.WeakSet[ModelStream]",
+    ) -> None:
+        self._options = options
+        self._dispatcher = dispatcher
+        self._interceptors = interceptors
+        self._open_streams = open_streams
+        self._collecting = dispatcher.collecting
+        self._ready: deque[StreamChunk] = deque()
+        self._pop = self._ready.popleft
+        self._source: Source | None = None
+        self._outer: Outer | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._interrupt = Interrupt()
+        self._waiting: list[asyncio.Future[None]] | None = None
+        self._iterated = False
+        self._ended: Finish | None = None
+        self._error: Exception | None = None
+        self._outcome: Response | LlmError | None = None
+
+    # -- reading
+
+    def __aiter__(self) -> "ModelStream":
+        if self._iterated:
+            raise RuntimeError("a stream is iterated once; its chunks are gone, and `await stream.response()` is not")
+        self._iterated = True
+        return self
+
+    async def __anext__(self) -> StreamChunk:
+        if self._ready:
+            return self._pop()
+        return await self._next()
+
+    async def next_batch(self) -> list[StreamChunk]:
+        """Return all chunks that are there, having waited for one; an empty list is the end.
+
+        The same chunks as by iteration, for a reader to whom each step is dear, such as one in another thread.
+        """
+        if not self._ready:
+            try:
+                self._ready.appendleft(await self._next())
+            except StopAsyncIteration:
+                return []
+        batch = list(self._ready)
+        self._ready.clear()
+        return batch
+
+    async def response(self) -> Response:
+        """Read what is left, and return the whole answer; the same object, or error, each time (R11)."""
+        while self._ended is None:
+            if self._error is not None:
+                raise self._error
+            await self._fill()
+        if self._outcome is None:
+            self._outcome = collect(self._options, self._dispatcher, self._outer, self._ended)
+        if isinstance(self._outcome, LlmError):
+            raise self._outcome
+        return self._outcome
+
+    async def text(self) -> AsyncIterator[str]:
+        """Iterate the visible text; a failure is raised as `LlmError` at its place (E2)."""
+        try:
+            async for chunk in self:
+                if type(chunk) is TextDelta:
+                    yield chunk.text
+            await self.response()
+        finally:
+            await self.aclose()
+
+    @property
+    def info(self) -> CallInfo:
+        """What is known of the call so far; complete when the stream has ended."""
+        return call_info(self._options, self._dispatcher)
+
+    async def _next(self) -> StreamChunk:
+        while not self._ready:
+            if self._ended is not None:
+                raise StopAsyncIteration
+            if self._error is not None:
+                raise self._error
+            await self._fill()
+        return self._pop()
+
+    async def _fill(self) -> None:
+        """Read once more, or wait while another task does."""
+        self._check_loop()
+        if self._waiting is not None:
+            await self._wait()
+            return
+        self._waiting = []
+        try:
+            batch: list[StreamChunk] = []
+            with self._interrupt:
+                batch = await (self._source or self._start()).next_batch()
+            if self._interrupt.ended:
+                self._end_as_left()
+                await self._shut()
+                return
+            if not self._collecting:
+                self._ready.extend(batch)
+            self._ended = ends(batch)
+            if self._ended is not None and (await self._shut()) is not None:
+                debug("what an interceptor left open failed to close")
+        except asyncio.CancelledError:
+            self._end_as_left()
+            await self._shut()
+            raise
+        except Exception as error:  # noqa: BLE001 - an interceptor's own: raised unchanged to whoever asks (R7)
+            self._error = error
+            await self._shut()
+        finally:
+            self._release()
+
+    def _start(self) -> Source:
+        self._open_streams.add(self)
+        iterator = chain(self._interceptors, self._dispatcher)(self._options)
+        if isinstance(iterator, Source) and _TRANSPARENT.issuperset(map(type, self._interceptors)):
+            self._source = iterator
+        else:
+            self._source = self._outer = Outer(iterator)
+        return self._source
+
+    def _check_loop(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif self._loop is not loop:
+            raise RuntimeError("a stream belongs to the event loop that first read it, and this is another (T2)")
+
+    async def _wait(self) -> None:
+        if self._waiting is not None:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+
+    def _release(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        for turn in waiting or ():
+            if not turn.done():
+                turn.set_result(None)
+
+    # -- the end
+
+    async def aclose(self) -> None:
+        """Leave: close the connection, and return when that is done; `response()` then raises `ABORTED` (R11).
+
+        May be called at any time, any number of times, also while another task reads: that one sees the stream end
+        as aborted. Raises what an adapter's or interceptor's clean-up raises.
+        """
+        failure = await self._leave()
+        if failure is not None:
+            raise safe_cause(failure)
+
+    async def leave_from_anywhere(self) -> None:
+        """As `aclose()`, from any loop: where the stream belongs to another one, that one is asked, not waited for."""
+        loop = self._loop
+        if loop is None or loop is asyncio.get_running_loop():
+            await self.aclose()
+        elif not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self.aclose(), loop)
+
+    async def __aenter__(self) -> "ModelStream":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        failure = await self._leave()
+        if failure is not None and error is None:
+            raise safe_cause(failure)
+
+    async def _leave(self) -> Exception | None:
+        self._check_loop()
+        while self._waiting is not None:
+            self._interrupt.fire()
+            await self._wait()
+        if self._ended is not None or self._error is not None:
+            return None
+        self._waiting = []
+        try:
+            self._end_as_left()
+            return await self._shut()
+        finally:
+            self._release()
+
+    def _end_as_left(self) -> None:
+        attempt = self._dispatcher.attempt
+        self._ended = finish(aborted_failure(None if attempt is None else attempt.phase, LEFT_TEXT))
+        if not self._collecting:
+            self._ready.append(self._ended)
+
+    async def _shut(self) -> Exception | None:
+        """Close every stream of the chain that is still open; return the first failure of those that fail."""
+        first: Exception | None = None
+        opened = self._dispatcher.opened
+        while opened:
+            iterator = opened.pop(0)
+            try:
+                close = getattr(iterator, "aclose", None)
+                if close is not None:
+                    await close()
+            except Exception as failure:  # noqa: BLE001 - the others are closed too, then it is raised
+                debug("failed to close a stream: %s", foreign_text(failure))
+                first = first or failure
+        self._open_streams.discard(self)
+        return first
+
+    def __del__(self) -> None:
+        if self._source is None or self._ended is not None or self._error is not None:
+            return
+        # The chain's streams know each other; without this they would wait for the cycle collector. What closes
+        # their sockets is their own finalizers: this one touches no loop (T2).
+        self._dispatcher.opened.clear()
+        warnings.warn(
+            f"a stream of {self._options.provider}/{self._options.model} was dropped before its end; "
+            "use `async with` or `await stream.aclose()`",
+            ResourceWarning,
+            stacklevel=2,
+        )
