@@ -75,18 +75,20 @@ class MessagesReader:
         if self.done or self.failure is not None:
             return []
         if self._framing is not None:
-            if len(self._head) < _HEAD:
-                self._head += data
-            return self._frames(self._framing, data)
+            if self.events == 0:
+                self._head += data[: _HEAD - len(self._head)]
+            return self._framed(self._framing, self._framing.feed(data))
         if self._body is None:
             # The first byte that says anything tells a stream from a whole answer.
             self._head += data
             first = self._head.removeprefix(_BOM).lstrip()[:1]
             if not first or _BOM.startswith(self._head):
+                # Blank lines before the first event tell nothing, so the last of them are as good as all.
+                self._head = self._head[-_HEAD:]
                 return []
             if first not in (b"{", b"["):
                 self._framing = SseDecoder(self._limits, marker=None)
-                return self._frames(self._framing, self._head)
+                return self._framed(self._framing, self._framing.feed(self._head))
             self._body = bytearray(self._head.removeprefix(_BOM))
         else:
             self._body += data
@@ -101,7 +103,7 @@ class MessagesReader:
             return []
         if self._body is not None:
             return self._whole(bytes(self._body))
-        chunks = [] if self._framing is None else self._take(self._framing.eof())
+        chunks = [] if self._framing is None else self._framed(self._framing, self._framing.eof())
         self._check_complete()
         return chunks
 
@@ -114,8 +116,8 @@ class MessagesReader:
         else:
             self._fail("the answer ended before message_stop", code=codes.STREAM_CLOSED)
 
-    def _frames(self, framing: SseDecoder, data: bytes) -> list[StreamChunk]:
-        chunks = self._take(framing.feed(data))
+    def _framed(self, framing: SseDecoder, frames: Sequence[SseEvent]) -> list[StreamChunk]:
+        chunks = self._take(frames)
         if framing.failure is not None and not self.done and self.failure is None:
             self._fail_with(framing.failure)
         return chunks
@@ -148,7 +150,7 @@ class MessagesReader:
                 media = self._content_type or "no content type"
                 self._fail(f"the answer is no message ({media}; {fault}): {first_words(body)}")
             return []
-        if message.error is not None or message.type == "error":
+        if message.error or message.type == "error":
             self._fail_with(LlmError.of(self._classify(body, "first-event")))
             return []
         if message.content is None:

@@ -99,11 +99,9 @@ class Parser:
         """Read one event; an unknown one gives nothing."""
         try:
             event = loads(payload, _EVENT, depth=self._depth)
-        except msgspec.ValidationError as fault:
-            return self._odd(name, payload, fault)
         except (msgspec.DecodeError, TooDeep) as fault:
-            return self._not_json(name, payload, fault)
-        if event.error is not None:
+            return _odd(name, payload, fault)
+        if event.error or name == "error":
             return [StreamFailed(payload)]
         if event.type == "content_block_delta" or (event.type is None and name == "content_block_delta"):
             return self._delta(event, payload)
@@ -166,31 +164,26 @@ class Parser:
         field, waiting = self._halves.pop(index, ("", ""))
         return [_delta_event(index, field, "\ufffd")] if waiting else []
 
-    def _odd(self, name: str | None, payload: bytes, fault: msgspec.ValidationError) -> list[Event]:
-        """An event of another shape: none of ours is malformed, one of an unknown kind is passed over (C15)."""
-        try:
-            kinds = _EVENT_KIND.decode(payload)
-        except msgspec.ValidationError:
-            kinds = None
-        try:
-            kind = (_KIND.decode(payload) if kinds is None else kinds).type or name
-        except msgspec.ValidationError:
-            kind = name
-        if kind == "error":
-            return [StreamFailed(payload)]
-        delta = None if kinds is None or kinds.delta is None else kinds.delta.type
-        known = kind in _EVENTS and (kind != "content_block_delta" or delta is None or delta in _FIELDS)
-        if known or kind is None:
-            raise malformed(f"an event {kind or ''} of another shape ({fault})".replace("  ", " "), payload)
-        return []
 
-    def _not_json(self, name: str | None, payload: bytes, fault: Exception) -> list[Event]:
-        if name == "error":
-            return [StreamFailed(payload)]
-        # An end marker of another wire, which gateways add; this one ends with message_stop.
-        if payload.strip() == b"[DONE]":
-            return []
+def _odd(name: str | None, payload: bytes, fault: Exception) -> list[Event]:
+    """An event that cannot be read: an error, another wire's end marker, or of an unknown kind (C15, W1)."""
+    if name == "error":
+        return [StreamFailed(payload)]
+    # Gateways add it; this wire ends with message_stop.
+    if payload.strip() == b"[DONE]":
+        return []
+    if not isinstance(fault, msgspec.ValidationError):
         raise malformed(f"an event that cannot be read ({fault})", payload)
+    kinds = _tolerant(payload, _EVENT_KIND)
+    head = _tolerant(payload, _KIND) if kinds is None else kinds
+    kind = (None if head is None else head.type) or name
+    if kind == "error":
+        return [StreamFailed(payload)]
+    delta = None if kinds is None or kinds.delta is None else kinds.delta.type
+    unknown = kind not in _EVENTS or (kind == "content_block_delta" and delta is not None and delta not in _FIELDS)
+    if kind is None or not unknown:
+        raise malformed(f"an event {kind or 'without a type'} of another shape ({fault})", payload)
+    return []
 
 
 def _delta_event(index: int | None, field: str, text: str) -> WireEvent:
@@ -213,9 +206,9 @@ def read_message(body: bytes, *, depth: int) -> WireMessage:
     """Read a whole answer (S3); raises `msgspec.DecodeError` or `TooDeep` where it is none."""
     try:
         return loads(body, _MESSAGE, depth=depth)
-    except msgspec.ValidationError:
-        raise
     except msgspec.DecodeError:
+        if b"\\u" not in body:
+            raise
         return _MESSAGE.decode(_mended(body))
 
 
@@ -264,12 +257,12 @@ def _model(provider: str, model: WireModel, model_id: str) -> ModelInfo:
 
 def _arguments(raw: msgspec.Raw, block: bytes) -> str:
     """The input's own bytes, white space outside strings removed (C8); none and `{}` are nothing yet."""
-    text = _STRING_OR_SPACE.sub(rb"\1", bytes(raw))
-    if text in (b"", b"null", b'""', b"{}"):
+    text = _text(bytes(raw))
+    if text in ("", "null", '""', "{}"):
         return ""
-    if not text.startswith(b"{"):
+    if not text.startswith("{"):
         raise malformed("a tool call whose input is no object", block)
-    return _text(text)
+    return text
 
 
 def _caller(raw: msgspec.Raw) -> str | None:
@@ -292,8 +285,9 @@ def _kept(raw: msgspec.Raw) -> str | None:
 
 
 def _text(data: bytes) -> str:
+    """JSON as text, white space outside strings removed: nothing else of it is touched."""
     try:
-        return data.decode()
+        return _STRING_OR_SPACE.sub(rb"\1", data).decode()
     except UnicodeDecodeError as fault:
         raise malformed(f"bytes that are not UTF-8 ({fault.reason})", data) from None
 
@@ -335,7 +329,7 @@ def first_words(data: bytes) -> str:
 def tells_error(line: bytes) -> bool:
     """Whether a line is JSON that tells an error (S1)."""
     found = _tolerant(line, _EVENT)
-    return found is not None and found.error is not None
+    return found is not None and (bool(found.error) or found.type == "error")
 
 
 def is_cut_short(body: bytes) -> bool:

@@ -183,7 +183,7 @@ class Translator:
         ordinal = len(self._call_ids)
         if not native or native in self._call_ids:
             seed = self._id_seed if isinstance(self._id_seed, bytes) else self._id_seed()
-            native = f"limen_{hashlib.sha256(seed + b'|%d' % ordinal).hexdigest()[:16]}"
+            native = f"limen_{hashlib.sha256(seed + bytes(1) + str(ordinal).encode()).hexdigest()[:16]}"
         self._call_ids.append(native)
         return native
 
