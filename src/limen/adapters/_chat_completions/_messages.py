@@ -76,6 +76,7 @@ class HistoryWriter:
         self._out: list[WireMessage] = []
         self._images: list[WireMessage] = []
         self._names: dict[str, str] = {}
+        self._no_field = f"the dialect {row.name} has no field for reasoning of earlier turns"
         self._fill_reasoning = row.reasoning_required and _uses_tools(options)
 
     def write(self) -> list[WireMessage]:
@@ -101,7 +102,7 @@ class HistoryWriter:
     def _message(self, index: int, message: Message) -> None:
         if message.role == "assistant":
             self._flush_images()
-            self._out.append(_AssistantTurn(self._row, index, message, self._replay(index, message)).write(self))
+            self._out.append(self._assistant(index, message))
             return
         if message.role not in ("user", "system", "tool"):
             raise LlmError(
@@ -112,15 +113,75 @@ class HistoryWriter:
         own: list[tuple[int, ContentBlock]] = []
         for position, block in enumerate(message.content):
             if type(block) is ToolResultBlock and message.role != "system":
-                self._result(block, f"messages[{index}].content[{position}]")
+                self._result(block, index, position)
             else:
                 own.append((position, block))
         if message.role == "tool" and own:
-            self.refuse(f"messages[{index}].content[{own[0][0]}]", "a tool message holds tool results only")
+            self._refuse(f"messages[{index}].content[{own[0][0]}]", "a tool message holds tool results only")
         if own or not message.content:
             self._flush_images()
             role = self._row.system_role if message.role == "system" else "user"
             self._out.append({"role": role, "content": self._parts(index, own, images=role == "user")})
+
+    def _assistant(self, index: int, message: Message) -> WireMessage:
+        state = _NO_REPLAY if message.replay_state is None else self._replay(index, message)
+        entries = state.blocks
+        text = reasoning = ""
+        field: str | None = self._row.reasoning_back
+        calls: list[WireMessage] = []
+        for position, block in enumerate(message.content):
+            entry = entries[position] if entries else None
+            if type(block) is TextBlock:
+                text += block.text
+            elif type(block) is ToolCallBlock:
+                calls.append(self._call(block, entry))
+            elif type(block) is ReasoningBlock:
+                reasoning += block.text
+                if entry is not None and entry.field is not None:
+                    field = _FIELDS.get(entry.field, field)
+            else:
+                self._refuse(
+                    f"messages[{index}].content[{position}]", f"an assistant message has no place for {_kind(block)}"
+                )
+        wire: WireMessage = {"role": "assistant"}
+        if text or not calls or self._row.empty_content == "empty":
+            wire["content"] = text
+        if reasoning or self._fill_reasoning or state.reasoning_details is not None:
+            self._put_reasoning(wire, index, reasoning, field, state.reasoning_details)
+        if calls:
+            wire["tool_calls"] = calls
+        return wire
+
+    def _call(self, block: ToolCallBlock, entry: _ReplayEntry | None) -> WireMessage:
+        call_id = block.id if self._ids is None else self._ids[block.id]
+        if self._row.tool_result_names:
+            self._names[block.id] = block.name
+        arguments = block.arguments if block.arguments.strip() else "{}"
+        function = {"name": block.name, "arguments": arguments}
+        if entry is None or entry.extra_content is None:
+            return {"id": call_id, "type": "function", "function": function}
+        return {"id": call_id, "type": "function", "function": function, "extra_content": entry.extra_content}
+
+    def _put_reasoning(
+        self, wire: WireMessage, index: int, reasoning: str, field: str | None, details: tuple[object, ...] | None
+    ) -> None:
+        if details is not None:
+            wire["reasoning_details"] = details
+            # OpenRouter takes the details or the string, and the details say more.
+            if field in ("reasoning", None):
+                return
+        text = wire.get("content", "")
+        if field is None:
+            self._dropped.append(ReplayDrop(self._no_field, index))
+        elif field == "think-tags":
+            if reasoning:
+                wire["content"] = f"<think>{reasoning}</think>{text}"
+        elif field == "thinking-part":
+            if reasoning:
+                thinking = {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}], "closed": True}
+                wire["content"] = [thinking, {"type": "text", "text": text}] if text else [thinking]
+        elif reasoning or self._fill_reasoning:
+            wire[field] = reasoning
 
     def _parts(self, index: int, blocks: Sequence[tuple[int, ContentBlock]], *, images: bool) -> object:
         texts: list[str] = []
@@ -131,30 +192,34 @@ class HistoryWriter:
                 texts.append(block.text)
                 parts.append({"type": "text", "text": block.text})
             elif type(block) is ImageBlock and images:
-                parts.append(self.image(block, f"messages[{index}].content[{position}]"))
+                parts.append(self._image(block, f"messages[{index}].content[{position}]"))
                 has_image = True
             else:
                 where = "a user message" if images else "a system message"
-                self.refuse(f"messages[{index}].content[{position}]", f"{where} has no place for {_kind(block)}")
+                self._refuse(f"messages[{index}].content[{position}]", f"{where} has no place for {_kind(block)}")
         return parts if has_image else "".join(texts)
 
-    def _result(self, block: ToolResultBlock, path: str) -> None:
-        message: WireMessage = {"role": "tool", "tool_call_id": self.call_id(block.tool_call_id)}
+    def _result(self, block: ToolResultBlock, index: int, position: int) -> None:
+        message: WireMessage = {"role": "tool", "tool_call_id": self._call_id(block)}
         if self._row.tool_result_names and block.tool_call_id in self._names:
             message["name"] = self._names[block.tool_call_id]
         mark = ERROR_MARK if block.is_error else ""
         if isinstance(block.content, str):
             message["content"] = mark + block.content
         else:
+            path = f"messages[{index}].content[{position}]"
             message["content"] = self._result_parts(block, block.content, mark, path)
         self._out.append(message)
+
+    def _call_id(self, block: ToolResultBlock) -> str:
+        return block.tool_call_id if self._ids is None else self._ids[block.tool_call_id]
 
     def _result_parts(
         self, block: ToolResultBlock, content: Sequence[TextBlock | ImageBlock], mark: str, path: str
     ) -> object:
         text = mark + "".join(part.text for part in content if type(part) is TextBlock)
         images = [
-            self.image(part, f"{path}.content[{position}]")
+            self._image(part, f"{path}.content[{position}]")
             for position, part in enumerate(content)
             if type(part) is ImageBlock
         ]
@@ -162,7 +227,7 @@ class HistoryWriter:
             return text
         if self._row.tool_images == "inline":
             return [{"type": "text", "text": text}, *images] if text else images
-        call_id = self.call_id(block.tool_call_id)
+        call_id = self._call_id(block)
         self._images.append({"type": "text", "text": f"Images that the tool call {call_id} returned:"})
         self._images += images
         return text or "The result is the images in the next user message."
@@ -172,39 +237,22 @@ class HistoryWriter:
             self._out.append({"role": "user", "content": self._images})
             self._images = []
 
-    def image(self, block: ImageBlock, path: str) -> WireMessage:
+    def _image(self, block: ImageBlock, path: str) -> WireMessage:
         """Return an image part, or refuse it."""
         row, modalities = self._row, None if self._model is None else self._model.input_modalities
         if row.images == "no" or (modalities is not None and "image" not in modalities):
-            self.refuse(path, "it takes no images")
+            self._refuse(path, "it takes no images")
         if row.images == "listed" and modalities is None:
-            self.refuse(path, "only some of its models take images: say so in the model's facts (input_modalities)")
+            self._refuse(path, "only some of its models take images: say so in the model's facts (input_modalities)")
         if block.data is not None:
             url = f"data:{block.media_type};base64,{b64encode(block.data).decode('ascii')}"
         elif row.image_urls:
             url = block.url or ""
         else:
-            self.refuse(path, "it takes images as bytes only, not by address")
+            self._refuse(path, "it takes images as bytes only, not by address")
         return {"type": "image_url", "image_url": {"url": url}}
 
-    def call_id(self, call_id: str) -> str:
-        """Return what a call's id is on this wire (C9)."""
-        return call_id if self._ids is None else self._ids[call_id]
-
-    def named(self, call_id: str, name: str) -> None:
-        """Remember a call's name for its result."""
-        self._names[call_id] = name
-
-    @property
-    def fills_reasoning(self) -> bool:
-        """Whether every assistant turn must have the row's reasoning field."""
-        return self._fill_reasoning
-
-    def drop(self, index: int, reason: str) -> None:
-        """Report what of an earlier turn does not go on the wire."""
-        self._dropped.append(ReplayDrop(reason, index))
-
-    def refuse(self, path: str, reason: str) -> NoReturn:
+    def _refuse(self, path: str, reason: str) -> NoReturn:
         """Refuse a content block (Q1)."""
         raise LlmError(
             f"{path} cannot be sent to {self._options.provider}/{self._options.model} "
@@ -214,93 +262,20 @@ class HistoryWriter:
         )
 
     def _replay(self, index: int, message: Message) -> _ReplayState:
-        if message.replay_state is None:
-            return _NO_REPLAY
         fault = replay_fault(message, wire=WIRE, version=REPLAY_VERSION)
         if fault is not None:
-            self.drop(index, fault)
+            self._dropped.append(ReplayDrop(fault, index))
             return _NO_REPLAY
         path = f"messages[{index}].replay_state"
         try:
             state = msgspec.convert(message.replay_state, _ReplayState)
         except msgspec.ValidationError as wrong:
             raise _bad_state(f"{path} does not validate: {wrong}") from None
-        for place in (state.reasoning_details, *(entry and entry.extra_content for entry in state.blocks)):
-            wrong_number = json_fault(place, path)
+        for place in (state.reasoning_details, *(entry.extra_content for entry in state.blocks if entry is not None)):
+            wrong_number = None if place is None else json_fault(place, path)
             if wrong_number is not None:
                 raise _bad_state(wrong_number)
         return state
-
-
-class _AssistantTurn:
-    """One assistant message on its way to the wire."""
-
-    def __init__(self, row: Dialect, index: int, message: Message, state: _ReplayState) -> None:
-        self._row = row
-        self._index = index
-        self._message = message
-        self._state = state
-        self._texts: list[str] = []
-        self._reasoning: list[str] = []
-        self._calls: list[WireMessage] = []
-        self._field: str | None = row.reasoning_back
-
-    def write(self, writer: HistoryWriter) -> WireMessage:
-        for position, block in enumerate(self._message.content):
-            entry = self._state.blocks[position] if self._state.blocks else None
-            if type(block) is TextBlock:
-                self._texts.append(block.text)
-            elif type(block) is ToolCallBlock:
-                self._call(writer, block, entry)
-            elif type(block) is ReasoningBlock:
-                self._reasoning.append(block.text)
-                if entry is not None and entry.field is not None:
-                    self._field = _FIELDS.get(entry.field, self._field)
-            else:
-                path = f"messages[{self._index}].content[{position}]"
-                writer.refuse(path, f"an assistant message has no place for {_kind(block)}")
-        message: WireMessage = {"role": "assistant"}
-        if self._texts or not self._calls or self._row.empty_content == "empty":
-            message["content"] = "".join(self._texts)
-        self._put_reasoning(writer, message)
-        if self._calls:
-            message["tool_calls"] = self._calls
-        return message
-
-    def _call(self, writer: HistoryWriter, block: ToolCallBlock, entry: _ReplayEntry | None) -> None:
-        writer.named(block.id, block.name)
-        arguments = block.arguments if block.arguments.strip() else "{}"
-        call: WireMessage = {
-            "id": writer.call_id(block.id),
-            "type": "function",
-            "function": {"name": block.name, "arguments": arguments},
-        }
-        if entry is not None and entry.extra_content is not None:
-            call["extra_content"] = entry.extra_content
-        self._calls.append(call)
-
-    def _put_reasoning(self, writer: HistoryWriter, message: WireMessage) -> None:
-        text = "".join(self._reasoning)
-        details = self._state.reasoning_details
-        if details is not None:
-            message["reasoning_details"] = details
-            # OpenRouter takes the details or the string, and the details say more.
-            if self._field in ("reasoning", None):
-                return
-        if self._field == "think-tags":
-            if text:
-                message["content"] = f"<think>{text}</think>{''.join(self._texts)}"
-        elif self._field == "thinking-part":
-            if text:
-                parts: list[WireMessage] = [
-                    {"type": "thinking", "thinking": [{"type": "text", "text": text}], "closed": True}
-                ]
-                message["content"] = [*parts, *({"type": "text", "text": part} for part in self._texts)]
-        elif self._field is not None:
-            if text or writer.fills_reasoning:
-                message[self._field] = text
-        elif text:
-            writer.drop(self._index, f"the dialect {self._row.name} has no field for reasoning of earlier turns")
 
 
 # The names that a reader keeps with a reasoning block, and where such a text goes back to.

@@ -1,17 +1,19 @@
 """Tool-call ids for a dialect that does not take every id (C9)."""
 
 import hashlib
+from typing import Final
 
-from limen.adapters._chat_completions._dialect import ALPHANUMERIC, ToolIdRule
+from limen.adapters._chat_completions._dialect import ToolIdRule
 
-# Long enough that a clash needs as many calls as no history has, where the rule leaves the choice.
-_MADE_LENGTH = 24
+# Where the rule leaves the choice: long enough that two ids never share a hash in practice. Mistral's nine
+# characters do not reach so far, so a clash is looked for.
+_MADE_LENGTH: Final = 24
 
 
 class ToolIds:
     """One request's mapping from ids to what goes on the wire: call and result alike, and never two to one.
 
-    An id that the rule takes stays as it is; another becomes letters and digits made from its hash, so the same id
+    An id that the rule takes stays as it is; another becomes hexadecimal digits of its hash, so the same id
     gives the same bytes in the next request and a provider's prompt cache still fits.
     """
 
@@ -38,11 +40,5 @@ class ToolIds:
         return made
 
     def _make(self, call_id: str, attempt: int) -> str:
-        digest = hashlib.sha256(f"{attempt}:{call_id}".encode("utf-8", "surrogatepass")).digest()
-        number = int.from_bytes(digest, "big")
-        alphabet = [letter for letter in ALPHANUMERIC if letter in self._alphabet]
-        letters: list[str] = []
-        for _ in range(max(self._rule.min_length, min(self._rule.max_length, _MADE_LENGTH))):
-            number, rest = divmod(number, len(alphabet))
-            letters.append(alphabet[rest])
-        return "".join(letters)
+        digest = hashlib.sha256(f"{attempt}:{call_id}".encode("utf-8", "surrogatepass")).hexdigest()
+        return digest[: min(self._rule.max_length, _MADE_LENGTH)]

@@ -21,7 +21,7 @@ BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]
 S = TypeVar("S", bound=msgspec.Struct)
 
 # How far wrapped errors are followed: a router's error holds an upstream's, which may hold another.
-_MAX_NESTING: Final = 4
+_MAX_NESTING: Final = 8
 # FastAPI lists every fault of a long request; the first few say enough.
 _MAX_ITEMS: Final = 8
 # A message is for people and is judged by patterns; a page of echoed input serves neither.

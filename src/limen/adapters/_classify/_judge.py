@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -111,21 +112,21 @@ def judge(facts: ErrorFacts, status: int | None, *, rules: ErrorRules = NO_RULES
         if row.matches(facts, status, hinted=hinted):
             return row.code
     words = frozenset(_lower(facts))
-    throttled = tables.THROTTLING.search(facts.text) is not None
+    throttled = _says(facts, tables.THROTTLING)
     if words & tables.AUTH_CODES:
         return codes.AUTH
-    if _is_quota(facts, words, status, hinted=hinted):
+    if _is_quota(facts, words, hinted=hinted):
         return codes.QUOTA
     if words & tables.CONTEXT_CODES:
         return codes.CONTEXT_WINDOW_EXCEEDED
     # A 413 is about bytes unless a code says otherwise.
-    if status != 413 and not throttled and tables.CONTEXT.search(facts.text):
+    if status != 413 and not throttled and _says(facts, tables.CONTEXT):
         return codes.CONTEXT_WINDOW_EXCEEDED
-    if words & tables.FILTER_CODES or tables.FILTERED.search(facts.text):
+    if words & tables.FILTER_CODES or _says(facts, tables.FILTERED):
         return codes.CONTENT_FILTER
-    if words & tables.MODEL_CODES or tables.UNKNOWN_MODEL.search(facts.text):
+    if words & tables.MODEL_CODES or _says(facts, tables.UNKNOWN_MODEL):
         return codes.MODEL_NOT_FOUND
-    return status_code(status, overloaded=bool(words & tables.OVERLOAD_CODES) or _overloaded(facts))
+    return status_code(status, overloaded=bool(words & tables.OVERLOAD_CODES) or _says(facts, tables.OVERLOADED))
 
 
 def status_code(status: int | None, *, overloaded: bool = False) -> str | None:
@@ -142,17 +143,22 @@ def status_code(status: int | None, *, overloaded: bool = False) -> str | None:
     return http_code(status) if status >= 300 else None
 
 
-def _is_quota(facts: ErrorFacts, words: frozenset[str], status: int | None, *, hinted: bool) -> bool:
-    if words & tables.QUOTA_CODES or tables.HARD_QUOTA.search(facts.text):
+def _is_quota(facts: ErrorFacts, words: frozenset[str], *, hinted: bool) -> bool:
+    if words & tables.QUOTA_CODES or _says(facts, tables.HARD_QUOTA):
         return True
-    if tables.SOFT_QUOTA.search(facts.text) is None:
+    if not _says(facts, tables.SOFT_QUOTA):
         return False
     # Without a word for what is exhausted, a delay or "per minute" makes it throttling.
-    return not hinted and tables.PER_MINUTE.search(facts.text) is None
+    return not hinted and not _says(facts, tables.PER_MINUTE)
 
 
-def _overloaded(facts: ErrorFacts) -> bool:
-    return tables.OVERLOADED.search(facts.text) is not None
+@cache
+def _compiled(sentences: tables.Sentences) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{sentence})" for sentence in sentences), re.IGNORECASE)
+
+
+def _says(facts: ErrorFacts, sentences: tables.Sentences) -> bool:
+    return _compiled(sentences).search(facts.text) is not None
 
 
 def _lower(facts: ErrorFacts) -> tuple[str, ...]:

@@ -5,17 +5,14 @@ message somebody received; the message stands beside it, with where it was seen:
 provider's documentation, [Q…] a public report.
 """
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from limen.contract import codes
 
-
-def sentences(*patterns: str) -> re.Pattern[str]:
-    """Make one case-blind pattern of several."""
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+Sentences: TypeAlias = tuple[str, ...]
+"""Patterns, case-blind; compiled when the first error comes."""
 
 
 # 401 and 403 are AUTH by status; these say so under another status (Gemini: 400 with reason API_KEY_INVALID [R]).
@@ -52,38 +49,45 @@ QUOTA_CODES: Final = frozenset(
 )
 
 # Balance, credit, spend or a per-day quota: exhausted also where a hint stands beside it.
-HARD_QUOTA: Final = sentences(
+HARD_QUOTA: Final[Sentences] = (
     # DeepSeek 402: Insufficient Balance [D]
     r"insufficient[\s_-]+(?:account[\s_-]+)?(?:balance|credits?|funds|quota)",
     # Anthropic 400: Your credit balance is too low to access the Anthropic API. [D]
     r"balance (?:is |was |has been )?(?:too low|depleted|exhausted|insufficient|not enough)",
-    # OpenRouter 402: This request requires more credits, or fewer max_tokens. [D]
-    r"(?:out of|requires? more|not enough|no remaining|run out of) credits",
+    # OpenRouter 402: This request requires more credits, or fewer max_tokens. [D]; xAI 403: … has either used all
+    # available credits or reached its monthly spending limit. [C]
+    r"(?:out of|requires? more|not enough|used all available) credits",
     r"exceeded your monthly included credits",  # Hugging Face 402 [D]
     # Anthropic 400: You have reached your specified API usage limits. [D]
     r"(?:reached|exceeded|over) (?:your |the |its )?(?:\w+ ){0,2}(?:spend(?:ing)?|billing|usage) (?:hard )?limit",
     # Z.ai 1308: Usage limit reached for 5 hour. [D]
     r"(?:spend(?:ing)?|billing|usage) (?:hard )?limits? (?:has been |is )?(?:exceeded|reached)",
-    r"out of (?:budget|funds)",
-    # OpenAI, Groq 429: Rate limit reached for … on tokens per day (TPD): Limit 500000, Used … [D];
-    # OpenRouter 429: Rate limit exceeded: free-models-per-day [D]; Gemini quotaId …PerDayPerProject… [R]
-    r"per[- ]day\b|\bdaily (?:\w+ )?(?:limit|quota|allocation)|\b(?:TPD|RPD)\b|PerDay",
+    # OpenRouter 429: Rate limit exceeded: free-models-per-day [D]
+    r"per[- ]day\b",
+    r"\bdaily (?:\w+ )?(?:limit|quota|allocation)",  # Cloudflare 3036: you have used up your daily free allocation [D]
+    # OpenAI, Groq 429: Rate limit reached for … on tokens per day (TPD): Limit 500000, Used … [D]
+    r"\b(?:TPD|RPD)\b",
+    r"PerDay",  # Gemini quotaId GenerateRequestsPerDayPerProjectPerModel-FreeTier [R]
     # DashScope 400: Access denied, please make sure your account is in good standing.
     r"account is in good standing",
     r"account is not active",  # OpenAI 429: Your account is not active, please check your billing details. [D]
-    r"余额不足|欠费",
+    r"余额不足",  # Z.ai 1113
+    r"欠费",  # DashScope Arrearage
 )
 
 # A quota without such a word: throttling where a delay or "per minute" comes with it.
-SOFT_QUOTA: Final = sentences(
+SOFT_QUOTA: Final[Sentences] = (
     # OpenAI: You exceeded your current quota, please check your plan and billing details. [R]
     r"exceed(?:ed|s)? (?:your |the )?(?:current )?quota",
     # Vertex 429: Quota exceeded for quota metric '… requests per minute' [R]
     r"quota[\s_-](?:has been )?(?:exceeded|exhausted|reached)",
-    r"resource has been exhausted",
+    r"resource has been exhausted",  # google.rpc: Resource has been exhausted (e.g. check quota). [R]
 )
-PER_MINUTE: Final = sentences(
-    r"per[- ]?min(?:ute)?\b|per[- ]?second\b|\b(?:RPM|TPM)\b|in (?:one|a|\d+) minutes?\b|PerMinute"
+PER_MINUTE: Final[Sentences] = (
+    # Vertex 429: … quota metric 'Generate Content API requests per minute' … [R]
+    r"per[- ]?min(?:ute)?\b",
+    r"\b(?:RPM|TPM)\b",  # OpenAI 429: … on tokens per min (TPM): Limit 1, Requested 30. [R]
+    r"PerMinute",  # Gemini quotaId GenerateRequestsPerMinutePerProjectPerModel
 )
 
 CONTEXT_CODES: Final = frozenset(
@@ -98,14 +102,14 @@ CONTEXT_CODES: Final = frozenset(
     }
 )
 
-CONTEXT: Final = sentences(
+CONTEXT: Final[Sentences] = (
     r"context[_ ]length[_ ]exceeded",  # Q025
     r"maximum context length is [\d,]+",  # DeepSeek, vLLM: This model's maximum context length is 1048565 tokens. [R]
     r"model maximum context length: [\d,]+",  # The prompt is too long: N, model maximum context length: M [Q098]
     # OpenAI: Your input exceeds the context window of this model. [R]; SGLang: Requested token count exceeds the
-    # model's maximum context length of N tokens.; MiniMax: context window exceeds limit (next line)
-    r"exceeds? (?:the |this )?(?:model'?s? |model )?(?:maximum )?context (?:length|window|size)(?! must)",
-    r"context window (?:exceeds limit|exceeded|overflow(?:ed)?)",
+    # model's maximum context length of N tokens.
+    r"exceeds? (?:the |this )?(?:model'?s? |model )?(?:maximum )?context (?:length|window|size)",
+    r"context window (?:exceeds limit|exceeded)",  # MiniMax 2013: invalid params, context window exceeds limit [C]
     r"exceeds? the available context size",  # llama.cpp: request (2009 tokens) exceeds the available context size [R]
     r"context size has been exceeded",  # llama.cpp 500, LM Studio [R] [Q135]
     # xAI: This model's maximum prompt length is X but the request contains Y tokens.
@@ -113,28 +117,33 @@ CONTEXT: Final = sentences(
     # SGLang: The input (N tokens) is longer than the model's context length
     r"longer than the model'?s? context length",
     r"exceeds? (?:the )?maximum allowed input length",  # Poolside [Q098]
-    # TGI: `inputs` tokens + `max_new_tokens`
+    # TGI: `inputs` tokens + `max_new_tokens` must be <= 4096
     r"tokens?`? \+ .{0,40}max_(?:new_)?tokens`? must (?:not exceed|be (?:<=|less))",
     r"too large for model with [\d,]+ maximum context length",  # Mistral 3051
     r"exceeded model token limit",  # Kimi: Your request exceeded model token limit: 262144 (requested: 269030) [R]
     r"range of input length should be",  # DashScope: Range of input length should be [1, 129024]
     r"prompt (?:is )?too long",  # Anthropic: prompt is too long: 3333404 tokens > 200000 maximum [R]
+    # Bedrock gateways: Input is too long for requested model.
     r"(?:too long|too large) for (?:this model|model context|the model'?s? context|requested model)",
     r"prompt exceeds max(?:imum)? length",  # Z.ai 1261
     r"prompt token count of [\d,]+ exceeds the limit of [\d,]+",  # Copilot [R]
     r"greater than the context length",  # LM Studio: …tokens to keep from the initial prompt is greater than the …
     r"keep the first [\d,]+ tokens when context the overflows",  # LM Studio 2025
     r"exceeded (?:max )?context length",  # Ollama: prompt too long; exceeded max context length by N tokens
-    r"tokens?, but the configured context size",
+    r"tokens?, but the configured context size",  # DS4: prompt has N tokens, but the configured context size is M [C]
     r"input token count.{0,40}exceeds the maximum",  # Gemini: The input token count (1200000) exceeds the maximum …
     r"too many tokens: size limit exceeded",  # Cohere [R]
     r"reduce the length of the (?:messages|prompt|input)",  # OpenAI, Groq
-    r"context[_ ]?(?:length|window|size)[_ ]?overflow(?:ed)?",
+    r"context[_ ]?(?:length|window|size)[_ ]?overflowed",  # ContextWindowOverflowed: an exception's name in a text
 )
 
 # Where the text speaks of these, tokens are counted per time and not per request.
-THROTTLING: Final = sentences(
-    r"rate[- _]?limit", r"too many requests", r"throttl", r"tokens? per (?:min|hour|day|second)", r"\b[TR]P[MD]\b"
+THROTTLING: Final[Sentences] = (
+    r"rate[- _]?limit",
+    r"too many requests",
+    r"throttl",
+    r"tokens? per (?:min|hour|day|second)",
+    r"\b[TR]P[MD]\b",
 )
 
 FILTER_CODES: Final = frozenset(
@@ -153,7 +162,7 @@ FILTER_CODES: Final = frozenset(
     }
 )
 
-FILTERED: Final = sentences(
+FILTERED: Final[Sentences] = (
     r"content violates usage guidelines",  # xAI through OpenRouter, 403 [R]
     r"content exists risk",  # DeepSeek 400 [C]
     r"response was filtered due to the prompt triggering",  # Azure 400 [R]
@@ -174,7 +183,7 @@ MODEL_CODES: Final = frozenset(
     }
 )
 
-UNKNOWN_MODEL: Final = sentences(
+UNKNOWN_MODEL: Final[Sentences] = (
     # OpenAI: The model `x` does not exist or you do not have access to it. / The requested model 'x' … [R]
     r"the (?:requested )?model [`'\"]?[^\s`'\"]+[`'\"]? (?:does not exist|was not found|has been deprecated)",
     # Ollama: model 'x:latest' not found; Cohere: model 'x' not found, … [R]
@@ -203,14 +212,13 @@ OVERLOAD_CODES: Final = frozenset(
     }
 )
 
-OVERLOADED: Final = sentences(
+OVERLOADED: Final[Sentences] = (
     r"overload",  # DeepSeek 503: The server is overloaded due to high traffic [D]
     r"server (?:is )?(?:too )?busy",  # Ollama 503: server busy, please try again
-    r"(?:at|over|out of|no|insufficient|exceeded) capacity",
+    r"(?:at|over|out of|insufficient) capacity",  # Cloudflare 3040: out of capacity [D]
     r"request limit reached \(",  # NVIDIA: ResourceExhausted: Worker local total request limit reached (33/32) [R 2026]
     r"loading model",  # llama.cpp 503: Loading model
-    r"high demand",
-    r"no (?:available )?(?:provider|instance|worker)s?",  # OpenRouter 503: no provider meets the routing requirements
+    r"high demand",  # OpenRouter: High demand for … on OpenRouter [R]
 )
 
 # What a type word says where no number does: errors inside a stream have a type and no HTTP status.

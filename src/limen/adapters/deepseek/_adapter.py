@@ -1,7 +1,12 @@
 """DeepSeek's own API, on the chat-completions family."""
 
+from typing import Final
+
 from limen.adapters._base import WireAdapter, WireOptions
 from limen.adapters._chat_completions import codec
+from limen.contract import unknown_dialect
+
+_DIALECTS: Final = ("deepseek", "deepseek-beta")
 
 
 class DeepSeekOptions(WireOptions, frozen=True, kw_only=True):
@@ -43,4 +48,7 @@ class DeepSeekAdapter(WireAdapter):
 
     def __init__(self, options: DeepSeekOptions | None = None) -> None:
         made = DeepSeekOptions() if options is None else options
-        super().__init__(made, codec(made.dialect or "deepseek"))
+        dialect = made.dialect or "deepseek"
+        if dialect not in _DIALECTS:
+            raise unknown_dialect("openai-chat", dialect, _DIALECTS)
+        super().__init__(made, codec(dialect))
