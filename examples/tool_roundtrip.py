@@ -40,8 +40,8 @@ async def turn(llm: limen.LlmRuntime, number: int, messages: list[limen.Message]
 async def main() -> None:
     """Ask, run the tool, ask again."""
     async with MockProvider("tools") as provider, limen.LlmRuntime() as llm:
-        adapter = DeepSeekAdapter(DeepSeekOptions(base_url=provider.base_url("openai-chat"), api_key="not-a-real-key"))
-        llm.register(["deepseek"], adapter)
+        options = DeepSeekOptions(base_url=provider.base_url("openai-chat"), api_key="not-a-real-key")
+        llm.register(["deepseek"], DeepSeekAdapter(options))
         messages = [limen.user("What is 20 + 22?")]
 
         first = await turn(llm, 1, messages)
@@ -51,7 +51,6 @@ async def main() -> None:
 
         second = await turn(llm, 2, messages)
         print(f"answer: {second.text}")
-        await adapter.aclose()
 
 
 if __name__ == "__main__":

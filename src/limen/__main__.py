@@ -1,14 +1,12 @@
 """The command `limen`, also as `python -m limen`; needs the extra `cli`."""
 
 import sys
+from importlib.util import find_spec
 
 
 def main() -> None:
     """Run the command and exit: 0 success, 1 a failure of the call, 2 wrong usage or configuration."""
-    try:
-        import rich  # noqa: F401 - only whether it is there
-        import typer  # noqa: F401 - only whether it is there
-    except ImportError:
+    if any(find_spec(name) is None for name in ("typer", "rich")):
         print("limen: the command needs typer and rich: pip install 'limen[cli]'", file=sys.stderr)
         sys.exit(2)
     from limen.cli import run

@@ -86,7 +86,8 @@ async def open_runtime(path: Source = None, *, app: str | None = None) -> "Async
 class ConfigLoader:
     """Makes the adapters of a configuration; a route that did not change keeps the adapter it had.
 
-    An adapter that stays keeps its connections, and its replay state stays its own (R5).
+    An adapter that stays keeps its connections, and its replay state stays its own (R5). `config` is what was read
+    last.
     """
 
     def __init__(self, source: Source, app: str | None) -> None:
@@ -95,6 +96,7 @@ class ConfigLoader:
             source if source is None or isinstance(source, Mapping) else os.path.abspath(os.path.expanduser(source))
         )
         self._app = app
+        self.config = Config()
         self._made: dict[str, tuple[Route, object, LlmAdapter]] = {}
 
     async def __call__(self, config: object = None) -> "Sequence[tuple[Sequence[str], LlmAdapter]]":
@@ -107,7 +109,7 @@ class ConfigLoader:
                 made[route.name] = before
             else:
                 made[route.name] = (route, loaded.proxies, make_adapter(route, loaded))
-        self._made = made
+        self._made, self.config = made, loaded
         return [((name,), adapter) for name, (_, _, adapter) in made.items()]
 
 
@@ -119,14 +121,18 @@ def source_of(config: object) -> Source:
 
 
 def known_providers() -> tuple[KnownProvider, ...]:
-    """Return every provider whose key has a conventional name, from the wires' dialect rows."""
+    """Return every provider whose key has a conventional name, from the wires' dialect rows.
+
+    Of several rows with the same key, such as a provider's beta, the first one stands for the provider.
+    """
     rows: dict[str, KnownProvider] = {}
     own = {row.dialect: row.name for row in ADAPTERS if row.dialect is not None}
     for wire in _wire_names():
         for dialect, codec in codecs_of(wire).items():
-            if codec.key_variables and dialect not in rows:
+            if codec.key_variables and codec.key_variables[0] not in rows:
                 adapter, named = (own[dialect], None) if dialect in own else (wire, dialect)
-                rows[dialect] = KnownProvider(dialect, adapter, named, codec.key_variables, codec.base_url)
+                row = KnownProvider(dialect, adapter, named, codec.key_variables, codec.base_url)
+                rows[codec.key_variables[0]] = row
     return tuple(rows.values())
 
 

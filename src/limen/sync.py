@@ -84,9 +84,13 @@ class LlmRuntime:
         """Register an adapter; it runs on the runtime's own thread."""
         return self._thread.runtime.register(routes, adapter)
 
-    def use(self, interceptor: Interceptor) -> None:
-        """Wrap every later stream; the interceptor runs on the runtime's own thread (R7)."""
-        self._thread.runtime.use(interceptor)
+    def use(self, interceptor: Interceptor) -> Callable[[], None]:
+        """Wrap all later calls, on the runtime's own thread; what is returned takes the interceptor back (R7)."""
+        return self._thread.runtime.use(interceptor)
+
+    def on_topology(self, listener: runtime.TopologyListener) -> Callable[[], None]:
+        """Tell `listener` after each commit of routes, in the thread that commits (R8)."""
+        return self._thread.runtime.on_topology(listener)
 
     def reload(self, config: object = None) -> None:
         """Read the configuration again, whole or not at all (K5)."""

@@ -19,6 +19,12 @@ app = typer.Typer(
 )
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"limen {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _before(
     config: Annotated[
@@ -26,11 +32,8 @@ def _before(
         typer.Option("--config", "-c", help="The configuration; ./limen.toml or the environment unless given."),
     ] = None,
     *,
-    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version.")] = False,
+    _: Annotated[bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version.")] = False,
 ) -> None:
-    if version:
-        typer.echo(f"limen {__version__}")
-        raise typer.Exit
     _settings.use_config(config)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from typing import Annotated, TypeVar
 
@@ -13,7 +13,8 @@ from limen import _compose
 from limen.cli import _settings
 from limen.cli._report import INTERRUPTED, UsageProblem, complain, complain_failure
 from limen.cli._show import JsonLines, Readable
-from limen.contract import AbortController, AbortSignal, Failure, Finish, GenerateOptions, LlmError, codes, user
+from limen.contract import AbortController, Failure, Finish, GenerateOptions, LlmError, codes, user
+from limen.runtime import LlmRuntime, Retry, RetryWait
 
 T = TypeVar("T")
 
@@ -48,8 +49,13 @@ def stream(
 
 async def _stream(options: GenerateOptions, controller: AbortController, view: JsonLines | Readable) -> int:
     failure: Failure | None = None
-    async with _compose.open_runtime(_settings.config_file(), app=_settings.APP) as llm:
+    loader = _compose.ConfigLoader(_settings.config_file(), _settings.APP)
+    async with LlmRuntime(loader=loader) as llm:
+        await llm.reload()
         check_route(options.provider, [info.id for info in llm.list_providers()])
+        # Whoever watches can try again; only a route that is configured to be retried is.
+        if any(route.retry for route in loader.config.routes if route.name == options.provider):
+            llm.use(Retry(on_wait=_tell_wait))
         with interrupts(controller):
             async with llm.stream(options) as chunks:
                 async for chunk in chunks:
@@ -65,11 +71,16 @@ async def _stream(options: GenerateOptions, controller: AbortController, view: J
     return complain_failure(failure)
 
 
+def _tell_wait(wait: RetryWait) -> None:
+    words = f"{wait.failure.message}; trying again in {wait.delay_ms / 1000:.1f} s (try {wait.retry + 1})"
+    complain(wait.failure.code, words)
+
+
 def split_model(model: str, route: str | None) -> tuple[str, str]:
     """Split ROUTE/MODEL at its first slash; with a route given, all of it is the model's id (Q2)."""
     provider, slash, name = (route, "/", model) if route is not None else model.partition("/")
     if not provider or not slash or not name:
-        raise UsageProblem(f"a model is written ROUTE/MODEL, such as deepseek/deepseek-chat; got {model!r}")
+        raise UsageProblem(f"a model is written ROUTE/MODEL, such as deepseek/deepseek-v4-flash; got {model!r}")
     return provider, name
 
 
@@ -92,13 +103,15 @@ def check_route(route: str, routes: list[str]) -> None:
     if routes:
         words = f"there is no route {route!r}; there are {', '.join(routes)}"
     else:
-        variables = sorted({row.key_variables[0] for row in _compose.known_providers()})
-        words = f"there is no route at all: set one of {', '.join(variables)}, or write a limen.toml"
+        words = (
+            "there is no route: set a provider's key, such as DEEPSEEK_API_KEY, OPENAI_API_KEY or ANTHROPIC_API_KEY, "
+            "or write a limen.toml; `limen doctor` lists every key that is looked for"
+        )
     raise LlmError(words, codes.NO_ADAPTER, phase="resolve")
 
 
 @contextmanager
-def interrupts(controller: AbortController) -> Iterator[AbortSignal]:
+def interrupts(controller: AbortController) -> Generator[None, None, None]:
     """Let the first Ctrl-C abort the call, so that what had arrived is kept; the second ends the command."""
     loop = asyncio.get_running_loop()
 
@@ -110,10 +123,10 @@ def interrupts(controller: AbortController) -> Iterator[AbortSignal]:
         loop.add_signal_handler(signal.SIGINT, stop)
     except NotImplementedError:
         # Windows: there Ctrl-C cancels the main task, and what was shown stays shown.
-        yield controller.signal
+        yield
         return
     try:
-        yield controller.signal
+        yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
 

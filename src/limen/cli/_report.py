@@ -39,7 +39,6 @@ _REMEDIES: Final[Mapping[str, str]] = {
     codes.TIMEOUT: "try again, or raise the route's timeouts",
     codes.STREAM_CLOSED: "the answer was cut off; try again",
     codes.MALFORMED_RESPONSE: "check that base_url is this provider's API and that dialect and wire fit it",
-    codes.NO_ADAPTER: "`limen routes` lists the routes there are",
     codes.PROTOCOL_VIOLATION: "this is a bug of the adapter; please report it",
 }
 _LONGEST: Final = 1000
@@ -94,7 +93,12 @@ def exit_code_of(error: BaseException) -> int:
         complain(codes.INVALID_OPTIONS, str(error))
         return WRONG_USAGE
     if isinstance(error, _UsageError):
-        complain(codes.INVALID_OPTIONS, f"{error.format_message().rstrip('.')}; `limen --help` lists what there is")
+        message = error.format_message()
+        if "\n" in message:
+            # No command at all: the message is the help.
+            print(message, file=sys.stderr)
+        else:
+            complain(codes.INVALID_OPTIONS, f"{message.rstrip('.')}; `limen --help` lists what there is")
         return WRONG_USAGE
     if isinstance(error, BrokenPipeError):
         # The reader of stdout has gone (`limen … | head`): there is nobody left to tell, and Python's last flush
