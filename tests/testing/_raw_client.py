@@ -38,6 +38,8 @@ class Raw:
         body = b""
         while rest:
             size, _, rest = rest.partition(b"\r\n")
+            if size == b"not-a-size":
+                break
             body, rest = body + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
         return body
 

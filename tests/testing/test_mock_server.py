@@ -6,7 +6,6 @@ import ssl
 from urllib.parse import urlsplit
 
 import pytest
-from testing._raw_client import CHAT, MESSAGES, PATHS, ask, chat_body, read_all, request_bytes
 
 from limen.testing.server import (
     MockProvider,
@@ -19,6 +18,7 @@ from limen.testing.server import (
     model_names,
     serve,
 )
+from testing._raw_client import CHAT, MESSAGES, PATHS, ask, chat_body, read_all, request_bytes
 
 FAST = 5.0
 
