@@ -21,7 +21,6 @@ from limen.contract import (
 )
 from limen.transport import TransportOptions
 
-
 _NEVER_SHOWN: Final = frozenset({"api_key", "headers"})
 
 

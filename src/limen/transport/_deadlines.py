@@ -27,6 +27,7 @@ class Deadlines:
         "_loop",
         "_timeouts",
         "_total_left",
+        "_waiting",
         "phase",
         "sent_at",
         "silence",
@@ -44,7 +45,8 @@ class Deadlines:
         self._event_left = timeouts.first_event
         self._total_left = timeouts.total
         self._began = 0.0
-        self._due: float | None = None  # None: nobody waits, nothing is counted
+        self._waiting = False
+        self._due: float | None = None  # when this wait passes a limit; None while nobody waits
         self._handle: asyncio.TimerHandle | None = None
 
     def sent(self) -> None:
@@ -52,7 +54,7 @@ class Deadlines:
         if self.sent_at is not None:
             return
         self.phase = "headers"
-        waiting = self._due is not None
+        waiting = self._waiting
         self.resume()
         self.sent_at = self._loop.time()
         if waiting:
@@ -69,6 +71,7 @@ class Deadlines:
 
     def wait(self) -> None:
         """Begin to count."""
+        self._waiting = True
         self._began = began = self._loop.time()
         left = self._left()
         if left is None:
@@ -83,8 +86,9 @@ class Deadlines:
 
     def resume(self) -> None:
         """Stop counting; book what was spent."""
-        if self._due is None:
+        if not self._waiting:
             return
+        self._waiting = False
         spent = self._loop.time() - self._began
         self._due = None
         if self.sent_at is not None:
@@ -94,6 +98,7 @@ class Deadlines:
 
     def stop(self) -> None:
         """The call is over: count nothing, hold no timer."""
+        self._waiting = False
         self._due = None
         if self._handle is not None:
             self._handle.cancel()
