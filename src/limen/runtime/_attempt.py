@@ -208,9 +208,17 @@ class Attempt(Source):
         if signal.aborted:
             await self._leave_quietly()
             raise AbortError(signal.reason)
-        with self._interrupt:
+        self._interrupt.enter()
+        interrupted = False
+        try:
             return await (self._read or await self._open())()
-        # Only an interrupt leads here: the adapter was told, and what it held is closed before anyone hears of it.
+        except asyncio.CancelledError:
+            interrupted = self._interrupt.leave()
+            if not interrupted:
+                raise
+        finally:
+            self._interrupt.leave()
+        # The adapter was told; what it held is closed before anyone hears of it.
         await self._leave_quietly()
         raise AbortError(signal.reason)
 

@@ -1,6 +1,7 @@
 """To end what a task awaits, from outside, without a task more and without renaming a cancellation (Q6)."""
 
 import asyncio
+from asyncio import current_task
 from collections.abc import Callable
 from types import TracebackType
 
@@ -8,49 +9,45 @@ from limen.contract import AbortError, AbortSignal
 
 
 class Interrupt:
-    """Around an await: `with interrupt: await …`; `fire()` ends it, and `ended` says afterwards that it did.
+    """Around an await: `enter()` before it, `leave()` after it; `fire()`, in the task's own loop, ends it.
 
-    The way of `asyncio.timeout`: the task is cancelled, and the cancellation is taken back where it arrives, unless
-    somebody else asked for one too. `fire()` is for the task's own loop.
+    The way of `asyncio.timeout`: the task is cancelled, and where the cancellation arrives it is taken back, unless
+    somebody else asked for one too: `leave()` says whether what ended the await was this interrupt alone.
     """
 
-    __slots__ = ("_baseline", "_cancelled", "_task", "ended")
+    __slots__ = ("_baseline", "_fired", "_task")
 
     def __init__(self) -> None:
         self._task: asyncio.Task[object] | None = None
         self._baseline = 0
-        self._cancelled = False
-        self.ended = False
+        self._fired = False
 
     @property
     def waiting(self) -> bool:
         """Whether a task is inside."""
         return self._task is not None
 
-    def fire(self) -> None:
-        """End the await that is going on; nothing happens where there is none."""
-        if self._task is not None and not self._cancelled:
-            self._cancelled = True
-            self._task.cancel()
-
-    def __enter__(self) -> None:
-        task = asyncio.current_task()
+    def enter(self) -> None:
+        """The running task is about to await."""
+        task = current_task()
         if task is None:
             raise RuntimeError("limen's streams run inside an asyncio task")
         self._task = task
         self._baseline = task.cancelling()
-        self.ended = False
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    def fire(self) -> None:
+        """End the await that is going on; nothing happens where there is none."""
+        if self._task is not None and not self._fired:
+            self._fired = True
+            self._task.cancel()
+
+    def leave(self) -> bool:
+        """The await is over; to be called once for each `enter()`, however it ended."""
         task, self._task = self._task, None
-        if not self._cancelled or task is None:
+        if not self._fired or task is None:
             return False
-        self._cancelled = False
-        alone = task.uncancel() <= self._baseline
-        self.ended = alone and kind is asyncio.CancelledError
-        return self.ended
+        self._fired = False
+        return task.uncancel() <= self._baseline
 
 
 class AbortWatch:
@@ -70,7 +67,7 @@ class AbortWatch:
         if self._signal is None:
             return
         self._signal.raise_if_aborted()
-        self._interrupt.__enter__()
+        self._interrupt.enter()
         self._remove = self._signal.on_abort(in_loop(self._interrupt.fire))
 
     def __exit__(
@@ -79,9 +76,9 @@ class AbortWatch:
         if self._signal is None or self._remove is None:
             return
         self._remove()
-        self._interrupt.__exit__(kind, error, trace)
+        interrupted = self._interrupt.leave() and kind is asyncio.CancelledError
         failed = kind is not None and issubclass(kind, Exception)
-        if self._interrupt.ended or (failed and self._signal.aborted):
+        if interrupted or (failed and self._signal.aborted):
             raise AbortError(self._signal.reason) from None
 
 

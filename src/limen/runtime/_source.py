@@ -11,14 +11,16 @@ from limen.contract import Finish, StreamChunk
 class Source(ABC, AsyncIterator[StreamChunk]):
     """A stream of ours: `next_batch()` returns the next chunks, and nothing after the one that ends in `Finish`.
 
-    `aclose()` ends it early, and is harmless at any later time; `done` says that nothing is left to close.
+    `aclose()` ends it early, and is harmless at any later time; `done` says that nothing is left to close. Where
+    from now on it only passes on what another source gives, that one is `through`.
     """
 
-    __slots__ = ("__weakref__", "_ready", "done")
+    __slots__ = ("__weakref__", "_ready", "done", "through")
 
     def __init__(self) -> None:
         self._ready: deque[StreamChunk] = deque()
         self.done = False
+        self.through: Source | None = None
 
     @abstractmethod
     async def next_batch(self) -> list[StreamChunk]:

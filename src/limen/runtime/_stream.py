@@ -3,6 +3,7 @@
 import asyncio
 import warnings
 import weakref
+from asyncio import get_running_loop
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
@@ -27,7 +28,7 @@ from limen.runtime._fallback import Fallback
 from limen.runtime._interrupt import Interrupt
 from limen.runtime._log import debug
 from limen.runtime._retry import Retry
-from limen.runtime._source import Source, ends
+from limen.runtime._source import Source
 
 # They pass on what an attempt's guard has kept, so nothing needs to be assembled a second time.
 _TRANSPARENT: Final = frozenset({Retry, Fallback})
@@ -44,6 +45,7 @@ class ModelStream:
 
     __slots__ = (
         "__weakref__",
+        "_busy",
         "_collecting",
         "_dispatcher",
         "_ended",
@@ -80,7 +82,8 @@ class ModelStream:
         self._outer: Outer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interrupt = Interrupt()
-        self._waiting: list[asyncio.Future[None]] | None = None
+        self._busy = False
+        self._waiting: list[asyncio.Future[None]] = []
         self._iterated = False
         self._ended: Finish | None = None
         self._error: Exception | None = None
@@ -95,9 +98,16 @@ class ModelStream:
         return self
 
     async def __anext__(self) -> StreamChunk:
-        if self._ready:
-            return self._pop()
-        return await self._next()
+        if get_running_loop() is not self._loop:
+            self._bind_loop()
+        ready = self._ready
+        while not ready:
+            if self._ended is not None:
+                raise StopAsyncIteration
+            if self._error is not None:
+                raise self._error
+            await self._fill()
+        return self._pop()
 
     async def next_batch(self) -> list[StreamChunk]:
         """Return all chunks that are there, having waited for one; an empty list is the end.
@@ -106,7 +116,7 @@ class ModelStream:
         """
         if not self._ready:
             try:
-                self._ready.appendleft(await self._next())
+                self._ready.appendleft(await self.__anext__())
             except StopAsyncIteration:
                 return []
         batch = list(self._ready)
@@ -115,6 +125,7 @@ class ModelStream:
 
     async def response(self) -> Response:
         """Read what is left, and return the whole answer; the same object, or error, each time (R11)."""
+        self._bind_loop()
         while self._ended is None:
             if self._error is not None:
                 raise self._error
@@ -140,44 +151,40 @@ class ModelStream:
         """What is known of the call so far; complete when the stream has ended."""
         return call_info(self._options, self._dispatcher)
 
-    async def _next(self) -> StreamChunk:
-        while not self._ready:
-            if self._ended is not None:
-                raise StopAsyncIteration
-            if self._error is not None:
-                raise self._error
-            await self._fill()
-        return self._pop()
-
     async def _fill(self) -> None:
-        """Read once more, or wait while another task does."""
-        self._check_loop()
-        if self._waiting is not None:
+        """Read once more, or wait while another task does. What a step costs here, it costs for every read."""
+        if self._busy:
             await self._wait()
             return
-        self._waiting = []
+        self._busy = True
+        interrupt = self._interrupt
         try:
-            batch: list[StreamChunk] = []
-            with self._interrupt:
-                batch = await (self._source or self._start()).next_batch()
-            if self._interrupt.ended:
-                self._end_as_left()
-                await self._shut()
-                return
+            interrupt.enter()
+            source = self._source or self._start()
+            batch = await source.next_batch()
+            interrupt.leave()
             if not self._collecting:
                 self._ready.extend(batch)
-            self._ended = ends(batch)
-            if self._ended is not None and (await self._shut()) is not None:
-                debug("what an interceptor left open failed to close")
+            last = batch[-1]
+            if type(last) is Finish:
+                self._ended = last
+                await self._shut()
+            elif source.through is not None:
+                self._source = source.through
         except asyncio.CancelledError:
+            left = interrupt.leave()
             self._end_as_left()
             await self._shut()
-            raise
+            if not left:
+                raise
         except Exception as error:  # noqa: BLE001 - an interceptor's own: raised unchanged to whoever asks (R7)
+            interrupt.leave()
             self._error = error
             await self._shut()
         finally:
-            self._release()
+            self._busy = False
+            if self._waiting:
+                self._wake()
 
     def _start(self) -> Source:
         self._open_streams.add(self)
@@ -188,22 +195,21 @@ class ModelStream:
             self._source = self._outer = Outer(iterator)
         return self._source
 
-    def _check_loop(self) -> None:
-        loop = asyncio.get_running_loop()
+    def _bind_loop(self) -> None:
+        loop = get_running_loop()
         if self._loop is None:
             self._loop = loop
         elif self._loop is not loop:
             raise RuntimeError("a stream belongs to the event loop that first read it, and this is another (T2)")
 
     async def _wait(self) -> None:
-        if self._waiting is not None:
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await turn
+        turn: asyncio.Future[None] = get_running_loop().create_future()
+        self._waiting.append(turn)
+        await turn
 
-    def _release(self) -> None:
-        waiting, self._waiting = self._waiting, None
-        for turn in waiting or ():
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
             if not turn.done():
                 turn.set_result(None)
 
@@ -222,7 +228,7 @@ class ModelStream:
     async def leave_from_anywhere(self) -> None:
         """As `aclose()`, from any loop: where the stream belongs to another one, that one is asked, not waited for."""
         loop = self._loop
-        if loop is None or loop is asyncio.get_running_loop():
+        if loop is None or loop is get_running_loop():
             await self.aclose()
         elif not loop.is_closed():
             asyncio.run_coroutine_threadsafe(self.aclose(), loop)
@@ -238,18 +244,19 @@ class ModelStream:
             raise safe_cause(failure)
 
     async def _leave(self) -> Exception | None:
-        self._check_loop()
-        while self._waiting is not None:
+        self._bind_loop()
+        while self._busy:
             self._interrupt.fire()
             await self._wait()
         if self._ended is not None or self._error is not None:
             return None
-        self._waiting = []
+        self._busy = True
         try:
             self._end_as_left()
             return await self._shut()
         finally:
-            self._release()
+            self._busy = False
+            self._wake()
 
     def _end_as_left(self) -> None:
         attempt = self._dispatcher.attempt

@@ -46,6 +46,7 @@ class HeldStream(Source):
             return []
         chunks = await self.choose()
         self._shown = True
+        self.through = self._trying if isinstance(self._trying, Source) else None
         return chunks
 
     async def ask(self, options: GenerateOptions) -> Held:
