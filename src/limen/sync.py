@@ -165,6 +165,7 @@ class ModelStream:
         while batch := self._read(self._stream.next_batch):
             self._open = not isinstance(batch[-1], Finish)
             yield from batch
+        self._open = False
 
     def text(self) -> Iterator[str]:
         """Iterate the visible text only; a failure is raised as `LlmError` at its place (E2)."""
