@@ -162,13 +162,19 @@ class Attempt(Source):
     async def _check_end(self, batch: list[StreamChunk]) -> None:
         """C6: nothing follows the finish. An adapter that lingers there is cut off; what it does then is no failure."""
         more: list[StreamChunk] = []
+        cut = asyncio.get_running_loop().call_later(_LINGER_S, self._interrupt.fire)
+        self._interrupt.enter()
         try:
-            async with asyncio.timeout(_LINGER_S):
-                more = await (self._read or _nothing)()
-        except TimeoutError:
+            more = await (self._read or _nothing)()
+        except asyncio.CancelledError:
+            if not self._interrupt.leave():
+                raise
             debug("an adapter lingered after its finish and was cut off")
         except Exception as failure:  # noqa: BLE001 - S4: a failure after the end is none
             debug("an adapter failed after its finish: %s", foreign_text(failure))
+        finally:
+            cut.cancel()
+            self._interrupt.leave()
         if more:
             error = GrammarError("C6", f"{type(more[0]).__name__} after the finish")
             error.position = len(batch)

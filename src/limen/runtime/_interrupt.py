@@ -27,9 +27,9 @@ class Interrupt:
         """Whether a task is inside."""
         return self._task is not None
 
-    def enter(self) -> None:
-        """The running task is about to await."""
-        task = current_task()
+    def enter(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        """The running task is about to await; who names its loop saves asking the system for it."""
+        task = current_task(loop)
         if task is None:
             raise RuntimeError("limen's streams run inside an asyncio task")
         self._task = task

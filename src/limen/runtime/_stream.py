@@ -5,7 +5,8 @@ import warnings
 import weakref
 from asyncio import get_running_loop
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from threading import get_ident
 from types import TracebackType
 from typing import Final
 
@@ -54,6 +55,7 @@ class ModelStream:
         "_interrupt",
         "_iterated",
         "_loop",
+        "_loop_runs",
         "_open_streams",
         "_options",
         "_outcome",
@@ -61,6 +63,7 @@ class ModelStream:
         "_pop",
         "_ready",
         "_source",
+        "_thread",
         "_waiting",
     )
 
@@ -81,6 +84,8 @@ class ModelStream:
         self._source: Source | None = None
         self._outer: Outer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop_runs: Callable[[], bool] = bool
+        self._thread = 0
         self._interrupt = Interrupt()
         self._busy = False
         self._waiting: list[asyncio.Future[None]] = []
@@ -98,7 +103,8 @@ class ModelStream:
         return self
 
     async def __anext__(self) -> StreamChunk:
-        if get_running_loop() is not self._loop:
+        # The cheap form of "in the loop that this stream belongs to"; asking for the running loop is a system call.
+        if get_ident() != self._thread or not self._loop_runs():
             self._bind_loop()
         ready = self._ready
         while not ready:
@@ -159,7 +165,7 @@ class ModelStream:
         self._busy = True
         interrupt = self._interrupt
         try:
-            interrupt.enter()
+            interrupt.enter(self._loop)
             source = self._source or self._start()
             batch = await source.next_batch()
             interrupt.leave()
@@ -198,7 +204,7 @@ class ModelStream:
     def _bind_loop(self) -> None:
         loop = get_running_loop()
         if self._loop is None:
-            self._loop = loop
+            self._loop, self._loop_runs, self._thread = loop, loop.is_running, get_ident()
         elif self._loop is not loop:
             raise RuntimeError("a stream belongs to the event loop that first read it, and this is another (T2)")
 
