@@ -1,0 +1,46 @@
+"""The command in an empty folder, with a provider on this machine to talk to."""
+
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli._command import KEY, Done, Run
+from limen.cli import run as run_command
+from limen.testing.server import MockProvider
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run the command here and now, in an empty folder and without anybody's keys."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.endswith(("_KEY", "_TOKEN", "_BASE_URL")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+    def command(*arguments: str, stdin: bytes | None = None) -> Done:
+        if stdin is not None:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capfd.readouterr()
+        code = run_command(arguments)
+        out, err = capfd.readouterr()
+        return Done(code, out, err)
+
+    return command
+
+
+@pytest.fixture
+def provider() -> Iterator[MockProvider]:
+    """A provider on this machine."""
+    with MockProvider() as running:
+        yield running
+
+
+@pytest.fixture
+def deepseek(run: Run, provider: MockProvider, monkeypatch: pytest.MonkeyPatch) -> MockProvider:
+    """That provider as the route `deepseek`, by the environment alone."""
+    monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
+    monkeypatch.setenv("DEEPSEEK_BASE_URL", provider.base_url("openai-chat"))
+    return provider
