@@ -37,14 +37,21 @@ _ESCAPES: Final = re.compile(rb"(?i:\\u(d[89ab]..\\ud[c-f]..)|\\u(d[89a-f]..))|\
 _BRACKETS: Final = re.compile(_STRING + rb'|"|[{}\[\]]', re.DOTALL)
 
 
-def too_deep(payload: bytes, limit: int) -> bool:
-    """Whether brackets may nest deeper than the limit; an ordinary event passes without counting them (S2).
+def shallow_size(limit: int) -> int:
+    """Return a size below which objects alone cannot nest deeper than the limit, with two arrays to spare.
 
-    A level of an object takes at least four bytes (`{"":`): with one `[` in all, and the last `{` early enough, there
-    is nothing to count.
+    A level of an object takes at least four bytes, `{"":`.
     """
-    if len(payload) <= limit or (payload.rfind(b"{") < 4 * (limit - 2) and payload.find(b"[") == payload.rfind(b"[")):
-        return False
+    return 4 * (limit - 3)
+
+
+def many_brackets(payload: bytes, limit: int) -> bool:
+    """Whether there are more brackets than the limit, so that they must be looked at; most need no counting (S2)."""
+    first, last = payload.find(b"["), payload.rfind(b"[")
+    if first == last or payload.find(b"[", first + 1) == last:
+        early = shallow_size(limit)
+        if len(payload) < early or payload.rfind(b"{") < early:
+            return False
     return payload.count(b"{") + payload.count(b"[") > limit
 
 

@@ -11,10 +11,11 @@ from limen.adapters._chat_completions._parse import (
     UNREADABLE,
     first_document,
     is_error_list,
+    many_brackets,
     readable_words,
     reread,
+    shallow_size,
     tells_failure,
-    too_deep,
 )
 from limen.adapters._chat_completions._reading import ReadingRules
 from limen.adapters._chat_completions._translate import Translator
@@ -100,7 +101,10 @@ class ChatReader:
                 self._take(self._frames.eof(), out)
                 self._end_stream(out)
         except (ValueError, *UNREADABLE) as fault:
-            self._fail(f"the answer is not what chat completions allow: {fault}")
+            if self._document is not None:
+                self._refuse(f" ({fault})")
+            else:
+                self._fail(f"the answer is not what chat completions allow: {fault}")
         return out
 
     def _begin(self, data: bytes) -> bytes:
@@ -122,28 +126,35 @@ class ChatReader:
     def _take(self, frames: list[SseEvent], out: list[StreamChunk]) -> None:
         decode = self._decoder.decode
         depth = self._depth
+        short = shallow_size(depth)
         translator = self._translator
         for frame in frames:
             payload = frame.data
             try:
-                if payload[0] != _BRACE or frame.event == "error":
+                if payload[0] != _BRACE or frame.event is not None:
                     self._take_odd(frame, out)
                 else:
                     try:
-                        event = reread(payload, self._decoder, depth) if too_deep(payload, depth) else decode(payload)
+                        # With one `[`, and too short for so many objects, nothing can be nested too deep (S2).
+                        if len(payload) < short and payload.find(b"[", payload.find(b"[") + 1) < 0:
+                            event = decode(payload)
+                        elif many_brackets(payload, depth):
+                            event = reread(payload, self._decoder, depth)
+                        else:
+                            event = decode(payload)
                     except (msgspec.DecodeError, RecursionError):
                         event = reread(payload, self._decoder, depth)
-                        translator.careful = True
+                        translator.be_careful()
                     if self._settled and event.choices and not event.error:
                         self.events += 1
                         translator.take(event, payload, out)
-                    else:
-                        self._take_unsettled(event, payload, out)
-                        decode = self._decoder.decode
+                        continue
+                    self._take_unsettled(event, payload, out)
             except (ValueError, *UNREADABLE) as fault:
                 self._fail(f"an event of the stream is not what chat completions allow: {fault}")
             if self._over():
                 return
+            decode = self._decoder.decode
         if self._frames.failure is not None:
             self._fail(str(self._frames.failure))
 
@@ -155,6 +166,7 @@ class ChatReader:
         elif frame.event == "error":
             self._end_in_band(text, out)
         else:
+            self._translator.be_careful()
             self._take_unsettled(reread(text, self._decoder, self._depth), text, out)
 
     def _take_unsettled(self, event: Event, payload: bytes, out: list[StreamChunk]) -> None:
@@ -233,8 +245,8 @@ class ChatReader:
             self._refuse()
         else:
             self.events += 1
-            self._translator.careful = True
-            self._translator.take(event, document, out)
+            self._translator.be_careful()
+            self._translator.take_whole(event, document, out)
             self._complete(out)
 
     def _over(self) -> bool:
@@ -257,18 +269,18 @@ class ChatReader:
 
     def _close(self) -> None:
         """The body ended before the answer was complete; or it was no answer at all."""
-        if not self.events and self._document is None and self._head.strip() and not _FIELD.search(self._head):
+        if self._begun and not self.events and self._document is None and not _FIELD.search(self._head):
             self._refuse()
         elif not self.events:
             self._fail("the provider closed the stream before its first event", codes.STREAM_CLOSED)
         else:
             self._fail("the provider closed the stream before the answer was complete", codes.STREAM_CLOSED)
 
-    def _refuse(self) -> None:
+    def _refuse(self, why: str = "") -> None:
         kind = self._content_type or "none"
         self._fail(
             f"the body is neither a stream of events nor a chat completion (content type: {kind}): "
-            f"{readable_words(self._head)}"
+            f"{readable_words(self._head)}{why}"
         )
 
     def _fail(self, message: str, code: str = codes.MALFORMED_RESPONSE) -> None:

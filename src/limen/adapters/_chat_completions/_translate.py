@@ -59,20 +59,19 @@ class _Block:
 
 
 class Translator:
-    """One answer: `take` each event in order, then `finish` or `fail` once; all append chunks to the list given.
-
-    `careful` is set by the reader once an event held half a surrogate pair (S5); until then none is looked for.
-    """
+    """One answer: `take` each event in order, then `finish` or `fail` once; all append chunks to the list given."""
 
     def __init__(self, rules: ReadingRules, *, id_seed: IdSeed, facts: CallFacts, depth: int) -> None:
-        self.careful = False
         self.ending = Ending(rules.finish_words)
         self._rules = rules
+        self._stop_fields = rules.stop_fields
         self._facts = facts
         self._depth = depth
         self._opened: list[_Block | Call] = []
         self._reasoning = _Block("reasoning")
         self._text = _Block("text")
+        self._careful = False
+        self._ordinary = False  # the text block is open, and a text delta is just that
         self._plain = not (rules.think_tags or rules.cumulative_text)
         self._tags = ThinkTags() if rules.think_tags else None
         self._details = Details(cumulative=rules.cumulative_text)
@@ -84,24 +83,49 @@ class Translator:
         self._whole = False
         self._message: bytes | None = None
 
+    def be_careful(self) -> None:
+        """From now on text may hold half a surrogate pair (S5); until then none is looked for."""
+        self._careful = True
+        self._ordinary = False
+
     def take(self, event: Event, payload: bytes, out: list[StreamChunk]) -> None:
         """Take one event that tells no failure; `payload` is the JSON that it was read from."""
         for choice in event.choices or ():
             # Only choice 0 becomes the response (W8).
             if choice is None or choice.index:
                 continue
-            if choice.delta is not None:
+            delta = choice.delta
+            if delta is not None:
                 self._deltas = True
-                self._take_delta(choice.delta, out)
+                text = delta.content
+                if (
+                    self._ordinary
+                    and text
+                    and type(text) is str
+                    and not (delta.tool_calls or delta.reasoning_content or delta.reasoning or delta.reasoning_text)
+                    and not (delta.reasoning_details or delta.refusal or delta.function_call)
+                ):
+                    self._text.parts.append(text)
+                    out.append(TextDelta(self._text.index, text))
+                else:
+                    self._take_delta(delta, out)
             elif choice.message is not None:
                 self._message = payload
             if choice.finish_reason:
                 self.ending.add(choice.finish_reason)
             if choice.usage is not None:
                 self._counts.add(choice.usage, finished=self.ending.word is not None)
-            if choice.stop_reason is not None or choice.matched_stop is not None:
+            if self._stop_fields:
                 self._take_stop(choice)
-        self.count(event)
+        if event.usage is not None or event.x_groq is not None:
+            self.count(event)
+
+    def take_whole(self, event: Event, payload: bytes, out: list[StreamChunk]) -> None:
+        """Take a whole answer: its message counts, where Perplexity sends an empty delta beside it too."""
+        for choice in event.choices or ():
+            if choice is not None and choice.message is not None:
+                choice.delta = None
+        self.take(event, payload, out)
 
     def count(self, event: Event) -> None:
         """Take the usage of an event, and nothing else of it."""
@@ -137,7 +161,7 @@ class Translator:
 
     def flush(self, out: list[StreamChunk]) -> None:
         """No more will come: a half that waits for its other half is U+FFFD (S5)."""
-        if not self.careful:
+        if not self._careful:
             return
         for block in (self._reasoning, self._text):
             if block.half:
@@ -209,13 +233,14 @@ class Translator:
         self._add(self._text, text, out)
 
     def _add(self, block: _Block, text: str, out: list[StreamChunk]) -> None:
-        if self.careful:
+        if self._careful:
             text, block.half = join_halves(block.half, text)
         if not text:
             return
         if block.index < 0:
             block.index = len(self._opened)
             self._opened.append(block)
+            self._ordinary = self._plain and not self._careful and self._text.index >= 0
             out.append(BlockStart(block.index, block.kind))
         block.parts.append(text)
         delta = TextDelta if block.kind == "text" else ReasoningDelta
@@ -234,7 +259,7 @@ class Translator:
                 and function is not None
                 and (text := function.arguments)
                 and text[0] not in DOCUMENT_STARTS
-                and not (fragment.id or function.name or function.id or fragment.extra_content or self.careful)
+                and not (fragment.id or function.name or function.id or fragment.extra_content or self._careful)
             ):
                 call.parts.append(text)
                 out.append(ToolCallDelta(call.block, call.id, None, text))
@@ -265,7 +290,7 @@ class Translator:
         )
 
     def _take_stop(self, choice: Choice) -> None:
-        for name in self._rules.stop_fields:
+        for name in self._stop_fields:
             value: object = getattr(choice, name)
             if isinstance(value, str) and value:
                 self._facts.stop_sequence = value
