@@ -50,6 +50,7 @@ class Connection:
         body = await self.reader.readexactly(int(headers.get("content-length", "0")))
         received = Received(line, headers, body)
         self._server.requests.append(received)
+        self._server.asked.set()
         return received
 
     async def send(self, data: bytes) -> None:
@@ -96,6 +97,7 @@ class ByteServer:
     def __init__(self, script: Script, *, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Received] = []
         self.connections = 0
+        self.asked = asyncio.Event()
         self.client_gone = asyncio.Event()
         self.gone_at: list[float] = []
         self._script = script

@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from transport._byte_server import ByteServer, Connection, Script
-
 from limen.contract import AbortSignal, Limits, LlmError, Timeouts
 from limen.transport import HttpAnswer, HttpRequest, Transport, TransportOptions
+from transport._byte_server import ByteServer, Connection, Script
 
 QUICK = Timeouts(connect=5, first_event=5, idle_bytes=5, idle_event=5)
 

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import pytest
-from transport._byte_server import CHUNKED, HEAD, LAST, TO_THE_END, Connection, chunk
-from transport._client import drained, facts, opened, stay
 
-from limen.contract import LlmError, codes
+from limen.contract import AbortController, Limits, LlmError, Timeouts, codes
+from transport._byte_server import CHUNKED, HEAD, LAST, TO_THE_END, ByteServer, Connection, chunk, sized
+from transport._client import drained, facts, opened, post, stay, transport
 
 
 async def close(connection: Connection) -> None:
@@ -126,3 +126,84 @@ async def test_a_slow_consumer_gets_all_of_a_large_body_that_breaks() -> None:
             failure = raised
         assert bytes(got) == body
         assert facts(failure) == (codes.TRANSPORT, "first-event")
+
+
+async def test_an_error_body_is_read_within_its_limit() -> None:
+    """An error's page of any length is read up to `error_bytes`, and the connection closed (K8, S2)."""
+
+    async def script(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(sized(b"e" * 1_000_000, status=b"502 Bad Gateway"))
+        await stay(connection)
+
+    async with opened(script, limits=Limits(error_bytes=1000)) as (answer, server):
+        assert await answer.error_body() == b"e" * 1000
+        await asyncio.wait_for(server.client_gone.wait(), 1)
+
+
+@pytest.mark.parametrize("end", [close, reset, stay], ids=["closed", "reset", "stalled"])
+async def test_an_error_body_that_breaks_is_as_good_as_it_came(end: Callable[[Connection], Awaitable[None]]) -> None:
+    """The status is what counts: a broken or stalled error body raises nothing (K8, Q091)."""
+
+    async def script(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(sized(b"busy", status=b"503 Busy", announced=99))
+        await asyncio.sleep(0.02)
+        await end(connection)
+
+    async with opened(script, Timeouts(idle_bytes=0.1)) as (answer, server):
+        assert await answer.error_body() == b"busy"
+        assert not answer.readable
+        if end is stay:
+            await asyncio.wait_for(server.client_gone.wait(), 1)
+
+
+async def test_an_abort_ends_the_reading_of_an_error_body() -> None:
+    """Once aborted, any later failure is the abort's, the error body's too (Q6)."""
+    controller = AbortController()
+
+    async def script(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(sized(b"busy", status=b"503 Busy", announced=99))
+        await stay(connection)
+
+    async with opened(script, signal=controller.signal) as (answer, _):
+        asyncio.get_running_loop().call_later(0.02, controller.abort)
+        with pytest.raises(LlmError) as caught:
+            await answer.error_body()
+        assert caught.value.code == codes.ABORTED
+
+
+async def test_twenty_refusals_leave_twenty_connections_fit() -> None:
+    """Answers with errors give their connections back once their bodies were read (Q091)."""
+
+    async def script(connection: Connection) -> None:
+        while True:
+            await connection.request()
+            await connection.send(sized(b"slow down", status=b"429 Too Many Requests"))
+
+    async with ByteServer(script) as server, transport() as client:
+        for _ in range(20):
+            answer = await client.open(post(server.url))
+            assert await answer.error_body() == b"slow down"
+        assert server.connections == 1
+
+
+async def test_a_whole_body_is_whole_or_an_error() -> None:
+    """A body that is read whole is bounded, and one that breaks raises (S2)."""
+
+    async def script(connection: Connection) -> None:
+        received = await connection.request()
+        await connection.send(sized(b"w" * 100, announced=200 if received.body == b"short" else None))
+        if received.body != b"short":
+            await stay(connection)
+
+    async with ByteServer(script) as server, transport() as client:
+        assert await (await client.open(post(server.url))).whole_body(100) == b"w" * 100
+        await client.aclose()
+        with pytest.raises(LlmError) as large:
+            await (await client.open(post(server.url))).whole_body(99)
+        assert facts(large.value) == (codes.MALFORMED_RESPONSE, "mid-stream")
+        with pytest.raises(LlmError) as short:
+            await (await client.open(post(server.url, b"short"))).whole_body(1000)
+        assert facts(short.value) == (codes.STREAM_CLOSED, "first-event")

@@ -1,18 +1,16 @@
 """Requests on their way out: what is sent, what cannot be reached, and what an answer's head may be."""
 
 import asyncio
-import shutil
 import socket
 import ssl
-import subprocess
 import sys
 
 import pytest
-from transport._byte_server import CHUNKED, ByteServer, Connection, Script, sized
-from transport._client import drained, facts, failure_of, opened, post, stay, transport
 
 from limen.contract import Timeouts, codes, remember_secret
 from limen.transport import HttpRequest, TransportOptions
+from transport._byte_server import CHUNKED, ByteServer, Connection, Script, sized
+from transport._client import drained, facts, failure_of, opened, post, stay, transport
 
 
 async def serve_sized(connection: Connection) -> None:
@@ -268,23 +266,6 @@ async def test_a_host_that_does_not_accept_meets_the_connect_limit() -> None:
             filler.close()
     assert facts(failure) == (codes.TIMEOUT, "connect")
     assert "timeouts.connect" in str(failure)
-
-
-@pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A server's context with a certificate of its own, and a client's that trusts it."""
-    command = shutil.which("openssl")
-    if command is None:
-        pytest.skip("the openssl command, which makes the certificate, is not installed")
-    folder = tmp_path_factory.mktemp("tls")
-    key, pem = folder / "key.pem", folder / "cert.pem"
-    wanted = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=test -addext"
-    subject = "subjectAltName=IP:127.0.0.1"
-    arguments = [*wanted.split(), subject, "-keyout", str(key), "-out", str(pem)]
-    subprocess.run([command, "req", "-x509", *arguments], check=True, capture_output=True)
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(pem, key)
-    return server, ssl.create_default_context(cafile=str(pem))
 
 
 async def test_tls_is_verified(certificate: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:

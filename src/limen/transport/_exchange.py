@@ -157,7 +157,8 @@ class Exchange:
             self._closed.add_done_callback(_seen)
             self._closed.add_done_callback(self._lost)
         if self._tap is not None:
-            self._tap.answered(response.status, list(headers.items()))
+            raw = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.raw_headers]
+            self._tap.answered(response.status, raw)
 
     def not_waiting(self) -> None:
         """The wait for the head is over, either way."""
@@ -193,6 +194,7 @@ class Exchange:
             self._finish(None, complete=True)
             return
         self.deadlines.stop()
+        self._tell_tap(None)
         self._linger = self.loop.call_later(LINGER, self._lingered)
         content.on_eof(self._body_ended)
 
@@ -334,6 +336,9 @@ class Exchange:
             if self.response is not None:
                 self.response.close()
         self._transport = None
+        self._tell_tap(error)
+
+    def _tell_tap(self, error: LlmError | None) -> None:
         if self._tap is not None:
             tap, self._tap = self._tap, None
             tap.ended(None if error is None else error.code)

@@ -1,0 +1,64 @@
+"""Retry hints (E3) and request ids from headers."""
+
+import pytest
+
+from limen.transport import request_id, retry_after_ms, should_retry
+from limen.transport._headers import REQUEST_ID_HEADERS
+
+# Wed, 21 Oct 2026 07:27:00 GMT
+NOW = 1792567620.0
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"retry-after-ms": "1500"}, 1500),
+        ({"retry-after-ms": "1500.6", "retry-after": "9"}, 1501),
+        ({"retry-after-ms": "0.2"}, 1),
+        ({"retry-after": "2"}, 2000),
+        ({"retry-after": "1.5"}, 1500),
+        ({"retry-after": "0.493"}, 493),
+        ({"retry-after": " 30 "}, 30_000),
+        ({"retry-after": "30,120"}, 30_000),
+        ({"retry-after": "30 , 120"}, 30_000),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, 60_000),
+        ({"retry-after": "Wednesday, 21-Oct-26 07:28:00 GMT"}, 60_000),
+        ({"retry-after": "Wed, 21 Oct 2026 09:28:00 +0200"}, 60_000),
+        ({"retry-after": "Wed, 21 Oct 2026 07:26:00 GMT"}, None),
+        ({"retry-after-ms": "soon", "retry-after": "3"}, 3000),
+        ({"retry-after-ms": "0", "retry-after": "3"}, 3000),
+        ({"retry-after-ms": "-5"}, None),
+        ({"retry-after": "0"}, None),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "1_000"}, None),
+        ({"retry-after": "1.2.3"}, None),
+        ({"retry-after": "٣"}, None),
+        ({"retry-after": "9999999999"}, None),
+        ({"retry-after": "Wed, 99 Oct 2026 07:28:00 GMT"}, None),
+        ({"retry-after": "tomorrow"}, None),
+        ({"retry-after": ""}, None),
+        ({}, None),
+    ],
+)
+def test_retry_hints(headers: dict[str, str], expected: int | None) -> None:
+    """Every form that servers send is read or is no hint; none is an exception (E3, Q040, Q041)."""
+    assert retry_after_ms(headers, now=NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("true", True), ("FALSE ", False), ("maybe", None), ("", None), (None, None)]
+)
+def test_should_retry(value: str | None, expected: bool | None) -> None:
+    """`x-should-retry` says yes, no or nothing (E3)."""
+    assert should_retry({} if value is None else {"x-should-retry": value}) is expected
+
+
+def test_request_ids_are_read_in_order() -> None:
+    """The first header of the list that has a value is the request's id."""
+    headers = {name: f"id-of-{name}" for name in REQUEST_ID_HEADERS}
+    for name in REQUEST_ID_HEADERS:
+        assert request_id(headers) == f"id-of-{name}"
+        headers[name] = "  "
+    assert request_id(headers) is None
