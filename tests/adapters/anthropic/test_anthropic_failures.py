@@ -98,6 +98,7 @@ def test_error_in_the_middle_keeps_what_came() -> None:
         b'event: error\ndata: ["overloaded"]\n\n',
         b'event: error\ndata: {"type":5,"index":"x","message":"overloaded"}\n\n',
         b'event: error\ndata: "overloaded"\n\n',
+        b'data: {"type":"error","index":"x","message":"overloaded"}\n\n',
     ],
 )
 def test_shapes_of_errors(payload: bytes) -> None:
@@ -177,6 +178,7 @@ def test_truncation_keeps_what_came() -> None:
         opened(0, "tool_use", id=["t"], name="f", input={}),
         b'data: {"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","x":"\xff"}}\n\n',
         b'data: {"type":"content_block_start","index":0,"content_block":{"type":"x","y":"\\ud83"}}\n\n',
+        b'data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"\xff"}}\n\n',
         opened(0, "text", text="") + opened(0, "text", text=""),
         delta(0, "input_json_delta", partial_json="{}"),
         text(0, "a") + delta(0, "text_delta", text="b"),

@@ -220,6 +220,11 @@ class MessagesCodec:
         return self.row.models_path
 
     @property
+    def models_headers(self) -> Mapping[str, str]:
+        """What the list of models wants beside the key."""
+        return {} if self.row.version is None else {"anthropic-version": self.row.version}
+
+    @property
     def min_timeouts(self) -> Timeouts | None:
         """No host of this wire asks for more time than the defaults."""
         return None

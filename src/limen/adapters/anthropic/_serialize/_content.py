@@ -29,7 +29,7 @@ WirePart: TypeAlias = dict[str, object]
 _IMAGE_TYPES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 # The pattern of `tool_use.id` in the API's own refusal; 64 is what every host takes.
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_OBJECT: Final = msgspec.json.Decoder(dict[str, object])
+_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Images:
@@ -115,14 +115,17 @@ def call_part(block: ToolCallBlock, wire_id: str, where: str) -> WirePart:
 
 
 def is_object(text: str) -> bool:
-    """Whether a text is one JSON object, also where the fast decoder has no room for one of its numbers."""
+    """Whether a text is one JSON object; its values are checked, not read."""
+    if not text.lstrip(" \t\r\n").startswith("{"):
+        return False
     try:
         loads(text, _OBJECT)
-    except (msgspec.ValidationError, TooDeep):
+    except TooDeep:
         return False
     except msgspec.DecodeError:
+        # Lone halves of surrogate pairs are JSON too, and too much for the fast decoder (S5).
         try:
-            return isinstance(json.loads(text, parse_constant=_refuse_constant), dict)
+            json.loads(text, parse_constant=_refuse_constant)
         except ValueError:
             return False
     return True

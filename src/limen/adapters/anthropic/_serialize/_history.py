@@ -5,7 +5,7 @@ read 2026-11-30: results first and together in the user turn after their calls, 
 one role are one turn.
 """
 
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 import msgspec
 
@@ -70,6 +70,8 @@ class History:
                 self._append("assistant", self._assistant(index, message))
             case "user" | "tool":
                 self._append("user", self._user(index, message))
+            case _:
+                assert_never(message.role)
 
     def finish(self) -> None:
         """A last assistant turn that is to be continued does not end in white space (Q112)."""
@@ -125,6 +127,8 @@ class History:
                     parts += result_parts(block, self._ids.result(block.tool_call_id), self._images, where)
                 case ReasoningBlock() | ToolCallBlock():
                     raise _misplaced(block, message.role, where)
+                case _:
+                    assert_never(block)
         if len(parts) > 1:
             parts.sort(key=_results_first)
         return parts
@@ -173,6 +177,8 @@ class History:
                 return part
             case ImageBlock() | ToolResultBlock():
                 raise _misplaced(block, "assistant", where)
+            case _:
+                assert_never(block)
 
 
 def _speak(items: tuple[Item, ...]) -> bool:

@@ -238,8 +238,6 @@ def _encoded(body: dict[str, object]) -> bytes:
     except UnicodeEncodeError:
         # A lone surrogate somewhere; they become U+FFFD (Q8).
         return msgspec.json.encode(_mended(body))
-    except OverflowError:
-        raise _invalid("a number in tools or extra does not fit into 64 bits") from None
 
 
 def _mended(value: object) -> object:

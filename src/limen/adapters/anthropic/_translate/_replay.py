@@ -22,9 +22,10 @@ def replay_state(slots: Sequence[Slot], *, cut: bool) -> JsonObject | None:
     items: dict[int, list[str]] = {}
     behind = before
     for slot in slots:
+        entry = slot.entry()
         if slot.index >= 0:
             gone = cut and isinstance(slot, CallSlot)
-            entries[slot.index] = ReplayEntry() if gone else slot.entry()
+            entries[slot.index] = ReplayEntry() if gone else entry
             behind = behind if gone else items.setdefault(slot.index, [])
         elif not (isinstance(slot, ItemSlot) and slot.pairs in left_out):
             item = None if isinstance(slot, ItemSlot) and slot.broken else slot.item()

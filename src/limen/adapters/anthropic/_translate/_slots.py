@@ -3,6 +3,7 @@
 A slot opens its block at its first content (C13): a block that never has any makes none.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Final
 
@@ -31,7 +32,7 @@ def misplaced(delta: str | None, block: str) -> LlmError:
     return LlmError(f"the answer holds a {delta} in a {block} block", codes.MALFORMED_RESPONSE)
 
 
-class Slot:
+class Slot(ABC):
     """A block in flight; `index` is its place among the blocks that opened, -1 while it has not."""
 
     __slots__ = ("_open", "_parts", "ended", "index", "type")
@@ -47,9 +48,9 @@ class Slot:
         """What the block's start delivers."""
         return []
 
+    @abstractmethod
     def take(self, delta: WireDelta) -> list[StreamChunk]:
-        """Take a delta that carries content."""
-        raise misplaced(delta.type, self.type)
+        """Take a delta that carries content, or raise where this kind of block cannot hold it."""
 
     def take_item(self, delta: ItemDelta) -> None:
         """Take a delta that makes no chunk; one of an unknown kind says nothing to a known block (C15)."""

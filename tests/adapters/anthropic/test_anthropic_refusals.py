@@ -1,0 +1,196 @@
+"""Every field and every block, for every dialect: on the wire, or refused before any I/O (Q1)."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+from adapters.anthropic._messages_wire import asking, failure_of
+
+from limen.adapters._codec import BuildContext
+from limen.adapters.anthropic import WIRE
+from limen.contract import (
+    ContentBlock,
+    GenerateOptions,
+    ImageBlock,
+    JsonSchema,
+    LlmError,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolChoice,
+    ToolResultBlock,
+    ToolSpec,
+    assistant,
+    codes,
+    tool_result,
+    user,
+)
+
+FIELDS: Mapping[str, Mapping[str, object]] = {
+    "system": {"system": "s"},
+    "tools": {"tools": [ToolSpec("f", "d", {"type": "object"})]},
+    "tools strict": {"tools": [ToolSpec("f", strict=True)]},
+    "tools not strict": {"tools": [ToolSpec("f", strict=False)]},
+    "tool_choice auto": {"tool_choice": "auto"},
+    "tool_choice none": {"tool_choice": "none"},
+    "tool_choice required": {"tool_choice": "required"},
+    "tool_choice by name": {"tool_choice": ToolChoice("f")},
+    "parallel_tool_calls": {"parallel_tool_calls": True},
+    "one call at a time": {"parallel_tool_calls": False},
+    "response_format json": {"response_format": "json"},
+    "response_format schema": {"response_format": JsonSchema("n", {"type": "object"})},
+    "response_format not strict": {"response_format": JsonSchema("n", {"type": "object"}, strict=False)},
+    "temperature": {"temperature": 0.0},
+    "top_p": {"top_p": 0.5},
+    "max_tokens": {"max_tokens": 5},
+    "stop": {"stop": ["x"]},
+    "seed": {"seed": 0},
+    "reasoning_effort": {"reasoning_effort": "high"},
+    "reasoning_effort off": {"reasoning_effort": "off"},
+    "cache short": {"cache": "short"},
+    "cache long": {"cache": "long"},
+    "extra": {"extra": {"anthropic-messages": {"metadata": {"user_id": "u"}}}},
+    "extra of another wire": {"extra": {"openai-chat": {"x": 1}}},
+}
+# What is set and needs no word on the wire, because the wire does it unasked.
+DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    "response_format text": {"response_format": "text"},
+    "cache none": {"cache": "none"},
+    "session_id": {"session_id": "s"},
+    "purpose": {"purpose": "p"},
+}
+BLOCKS: Mapping[str, tuple[Message, ...]] = {
+    "text": (user("x"),),
+    "image": (user([ImageBlock("image/png", b"ic")]),),
+    "linked image": (user([ImageBlock("https://e.example/x")]),),
+    "image of an assistant": (assistant([ImageBlock("image/png", b"ic")]),),
+    "tool call": (assistant([ToolCallBlock("t", "f", "{}")]), tool_result("t", "r")),
+    "tool error": (assistant([ToolCallBlock("t", "f", "{}")]), tool_result("t", "r", is_error=True)),
+    "image in a result": (
+        assistant([ToolCallBlock("t", "f", "{}")]),
+        tool_result("t", [ImageBlock("image/png", b"ic")]),
+    ),
+    "system": (user("y"), Message("system", (TextBlock("x"),))),
+}
+
+
+def built(options: GenerateOptions, dialect: str) -> bytes | str:
+    """The body, or the code of the refusal."""
+    try:
+        return WIRE.codec(dialect).build(options, BuildContext()).body
+    except LlmError as error:
+        assert error.failure.phase == "resolve"
+        return error.code
+
+
+@pytest.mark.parametrize("dialect", WIRE.dialects)
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_field_on_every_dialect(name: str, dialect: str) -> None:
+    """A field that is set changes the body, or is refused with a code that says so."""
+    found = built(asking(**FIELDS[name]), dialect)
+
+    refusals = {codes.UNSUPPORTED, codes.UNSUPPORTED_REASONING_EFFORT}
+    assert found in refusals if isinstance(found, str) else found != built(asking(), dialect)
+
+
+@pytest.mark.parametrize("dialect", WIRE.dialects)
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_fields_that_the_wire_honours_unasked(name: str, dialect: str) -> None:
+    """Text answers and no caching are what the wire does; hints change no body."""
+    assert built(asking(**DEFAULTS[name]), dialect) == built(asking(), dialect)
+
+
+@pytest.mark.parametrize("dialect", WIRE.dialects)
+@pytest.mark.parametrize("name", BLOCKS)
+def test_every_block_on_every_dialect(name: str, dialect: str) -> None:
+    """A content block is on the wire, or refused with UNSUPPORTED_CONTENT."""
+    found = built(asking(user("q"), *BLOCKS[name]), dialect)
+
+    if isinstance(found, str):
+        assert found == codes.UNSUPPORTED_CONTENT
+    else:
+        assert len(found) > len(built(asking(user("q")), dialect))
+
+
+def test_refused_table() -> None:
+    """What each row refuses, in one place."""
+    refused = {
+        dialect: sorted(name for name in FIELDS if isinstance(built(asking(**FIELDS[name]), dialect), str))
+        for dialect in WIRE.dialects
+    }
+    always = {"response_format json", "response_format not strict", "seed", "extra of another wire"}
+    beside = {dialect: sorted(set(names) - always) for dialect, names in refused.items()}
+    untyped = ["response_format schema", "tools not strict", "tools strict"]
+    efforts = ["reasoning_effort", "reasoning_effort off"]
+
+    assert all(always <= set(names) for names in refused.values())
+    assert beside == {
+        "anthropic": [],
+        "vertex": [],
+        "azure": [],
+        "deepseek": sorted([*untyped, "cache long", "cache short", "one call at a time", "parallel_tool_calls"]),
+        "moonshot": sorted([*untyped, "temperature", "top_p"]),
+        "zai": untyped,
+        "minimax": sorted([*untyped, *efforts, "stop"]),
+        "openrouter": [],
+        "vercel": [],
+        "fireworks": sorted([*untyped, "cache long"]),
+        "ollama": sorted(
+            [
+                *untyped,
+                *efforts,
+                "cache long",
+                "cache short",
+                "one call at a time",
+                "parallel_tool_calls",
+                *(f"tool_choice {kind}" for kind in ("auto", "by name", "none", "required")),
+            ]
+        ),
+        "vllm": sorted([*untyped, *efforts, "cache long", "cache short"]),
+        "generic": [],
+    }
+
+
+def test_refusals_name_the_field_and_the_reason() -> None:
+    """The message says what was asked, where it cannot be had, and why."""
+    by_row = failure_of(lambda: built_or_raise(asking(stop=["x"]), "minimax"))
+    by_wire = failure_of(lambda: built_or_raise(asking(seed=1), "generic"))
+    none_parallel = failure_of(lambda: built_or_raise(asking(tool_choice="none", parallel_tool_calls=True), "generic"))
+
+    assert str(by_row) == "stop: the dialect minimax cannot honour it: it ignores stop_sequences"
+    assert str(by_wire) == "seed: this wire has no seed"
+    assert none_parallel.code == codes.UNSUPPORTED
+
+
+def built_or_raise(options: GenerateOptions, dialect: str) -> bytes:
+    """The body, or the refusal itself."""
+    return WIRE.codec(dialect).build(options, BuildContext()).body
+
+
+@pytest.mark.parametrize("word", ["oneOf", "anyOf", "allOf"])
+def test_root_combinators(word: str) -> None:
+    """A schema with a combinator at its root is refused where Anthropic itself serves, and passed on elsewhere."""
+    options = asking(tools=[ToolSpec("f", parameters={"type": "object", word: [{"required": ["a"]}]})])
+
+    for dialect in ("anthropic", "vertex", "azure"):
+        error = failure_of(lambda dialect=dialect: built_or_raise(options, dialect))  # type: ignore[misc]
+        assert error.code == codes.UNSUPPORTED
+        assert str(error) == f"tools[0] (f): the wire takes no {word} at the root of a schema; put it into a property"
+    assert word.encode() in built_or_raise(options, "openrouter")
+
+
+def test_every_kind_of_block_is_covered() -> None:
+    """The tables above know every block of the vocabulary; reasoning is the one that replay decides (N4)."""
+    known = {type(block) for messages in BLOCKS.values() for message in messages for block in message.content}
+
+    assert known == set(ContentBlock.__args__) - {ReasoningBlock}
+    assert ToolResultBlock in known
+
+
+def test_every_field_is_covered() -> None:
+    """The tables above know every field of the request."""
+    covered = {field for table in (FIELDS, DEFAULTS) for fields in table.values() for field in fields}
+
+    assert covered == set(GenerateOptions.__struct_fields__) - {"provider", "model", "messages", "signal"}
+    assert json.loads(built_or_raise(asking(), "anthropic"))["model"] == "claude-x"
