@@ -27,7 +27,7 @@ class Run(Protocol):
 
 def environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     """An environment for a process of its own, without anybody's keys and proxies."""
-    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    kept = {name: value for name, value in os.environ.items() if name.startswith(("PATH", "SYSTEMROOT", "COV"))}
     return {**kept, "HOME": str(folder), "PYTHONUTF8": "1", **more}
 
 

@@ -1,5 +1,9 @@
 """`limen stream`: the answer on stdout, one line on stderr when it fails, exit codes."""
 
+import os
+import signal
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -146,6 +150,23 @@ retry = {{ initial_delay_ms = 1, max_delay_ms = 1, jitter = 0 }}
     assert (done.code, done.out) == (0, f"Hello from the mock provider.\n{USAGE}")
     assert done.err.startswith("limen: SERVER: ")
     assert done.err.endswith("; trying again in 0.0 s (try 2)\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal cannot be sent to one process there")
+def test_ctrl_c(run: Run, deepseek: MockProvider) -> None:
+    """Ctrl-C aborts the call: one line on stderr, exit code 130, the connection closed (Q6)."""
+
+    def interrupt() -> None:
+        deepseek.request_blocking(1).stalled.wait_blocking(30)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    other = threading.Thread(target=interrupt)
+    other.start()
+    done = run("stream", "-m", "deepseek/mock-text+stall-mid-stream", "hello")
+    other.join(10)
+
+    assert (done.code, done.err) == (130, "limen: ABORTED: interrupted; what had arrived is above\n")
+    deepseek.requests[0].closed.wait_blocking(10)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,10 @@ async def _doctor(*, online: bool) -> int:
         if finding.remedy:
             typer.echo(scrub(f"       → {finding.remedy}"))
     if faults:
-        complain(codes.INVALID_CONFIG, f"{faults} of these need something done; the arrows say what")
+        words = (
+            "needs something done; the arrow says what" if faults == 1 else "need something done; the arrows say what"
+        )
+        complain(codes.INVALID_CONFIG, f"{faults} of these {words}")
     return FAILED if faults else 0
 
 

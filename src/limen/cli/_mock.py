@@ -25,8 +25,8 @@ def mock(
     """Serve a mock provider until Ctrl-C."""
     try:
         from limen.testing.server import FAULTS, SCENARIOS, serve
-    except ImportError as missing:
-        raise UsageProblem(f"the mock provider needs {missing.name}: pip install 'limen[mock]'") from None
+    except ImportError:
+        raise UsageProblem("the mock provider needs h11: pip install 'limen[mock]'") from None
     if names:
         typer.echo(f"scripts: {', '.join(SCENARIOS)}\nfaults: {', '.join(FAULTS)}")
         return

@@ -1,0 +1,447 @@
+"""The commands beside `stream`: what is configured, what would be sent, what was answered, fixtures, the mock."""
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import limen
+from cli._command import KEY, Done, Run
+from limen.testing.server import MockProvider
+
+CHAT = (
+    b'data: {"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\n'
+    b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\ndata: [DONE]\n\n'
+)
+
+
+def configured(folder: Path, text: str) -> None:
+    """Write a configuration."""
+    (folder / "limen.toml").write_text(text, encoding="utf-8")
+
+
+def test_version(run: Run) -> None:
+    """`--version` is the package's own, with nothing else asked for."""
+    assert run("--version") == Done(0, f"limen {limen.__version__}\n", "")
+
+
+def test_help_is_for_those_who_ask(run: Run) -> None:
+    """`--help` is success on stdout; no command at all is wrong usage, with the help on stderr."""
+    asked, silent, group = run("--help"), run(), run("fixture")
+
+    assert (asked.code, asked.err) == (0, "")
+    assert "stream" in asked.out
+    assert (silent.code, silent.out, group.code, group.out) == (2, "", 2, "")
+    assert silent.err.rstrip() == asked.out.rstrip()
+    assert "check" in group.err
+
+
+def test_routes(run: Run, tmp_path: Path) -> None:
+    """`limen routes` shows adapter, address and where the key comes from, never the key."""
+    configured(
+        tmp_path,
+        """
+[routes.deepseek]
+adapter = "deepseek"
+api_key_env = "LIMEN_TEST_KEY"
+[routes.work]
+adapter = "openai-chat"
+dialect = "openrouter"
+base_url = "https://router.example/v1"
+api_key_file = "/run/secrets/router"
+[routes.local]
+adapter = "openai-chat"
+base_url = "http://127.0.0.1:8080/v1"
+[routes.demo]
+adapter = "fixture"
+path = "provider-tool-roundtrip.json"
+""",
+    )
+
+    assert run("routes") == Done(
+        0,
+        "ROUTE     ADAPTER                   ADDRESS                       KEY FROM\n"
+        "deepseek  deepseek                  https://api.deepseek.com      the environment variable LIMEN_TEST_KEY\n"
+        "work      openai-chat (openrouter)  https://router.example/v1     the file /run/secrets/router\n"
+        "local     openai-chat (generic)     http://127.0.0.1:8080/v1      no key is named\n"
+        "demo      fixture                   provider-tool-roundtrip.json  no key is named\n",
+        "",
+    )
+
+
+def test_routes_of_an_empty_environment(run: Run) -> None:
+    """No route at all is said as such, with what makes one."""
+    done = run("routes")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("limen: NO_ADAPTER: there is no route: set a provider's key")
+
+
+def test_models(run: Run, deepseek: MockProvider, tmp_path: Path) -> None:
+    """`limen models` asks the provider where it has a list, and shows what is configured where it has none."""
+    configured(
+        tmp_path,
+        f"""
+[routes.deepseek]
+adapter = "deepseek"
+base_url = "{deepseek.base_url("openai-chat")}"
+api_key_env = "DEEPSEEK_API_KEY"
+[[routes.deepseek.models]]
+id = "mock-text"
+context_window = 64000
+max_tokens = 8000
+input = ["text"]
+efforts = ["off", "high"]
+[routes.demo]
+adapter = "fixture"
+path = "provider-tool-roundtrip.json"
+""",
+    )
+
+    every, one, none, unknown = run("models"), run("models", "deepseek"), run("models", "demo"), run("models", "other")
+
+    lines = [line.split() for line in every.out.splitlines()]
+    assert lines[0] == ["MODEL", "CONTEXT", "MAX", "TOKENS", "INPUT", "EFFORTS"]
+    assert ["deepseek/mock-text", "64000", "8000", "text", "off,high"] in lines
+    assert ["deepseek/mock-tools", "-", "-", "-", "-"] in lines
+    assert (every.code, every.err, one.out) == (0, "", every.out)
+    assert none == Done(0, "no models are known; a model's id may still be used, or listed in limen.toml\n", "")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert unknown.err.startswith("limen: NO_ADAPTER: there is no route 'other'; there are deepseek, demo")
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """Answers everything with a refusal of the key, which it quotes."""
+
+    def do_GET(self) -> None:
+        """Refuse."""
+        body = json.dumps({"error": {"message": f"bad key {self.headers['Authorization']}"}}).encode()
+        self.send_response(404 if "elsewhere" in self.path else 401)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name for it
+        """Say nothing."""
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """The address of a provider that refuses every key."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_models_of_a_provider_that_refuses(run: Run, refusing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A route that fails is told on stderr, scrubbed, and the exit code is 1 (E5)."""
+    monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
+    monkeypatch.setenv("DEEPSEEK_BASE_URL", refusing)
+
+    done = run("models")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("limen: AUTH: bad key ")
+    assert "canary" not in done.err
+
+
+def test_doctor_of_what_is_well(run: Run, deepseek: MockProvider, tmp_path: Path) -> None:
+    """Configuration, key and provider are looked at and found well; exit code 0."""
+    configured(
+        tmp_path,
+        f"""
+[routes.main]
+adapter = "deepseek"
+base_url = "{deepseek.base_url("openai-chat")}"
+api_key_env = "DEEPSEEK_API_KEY"
+[routes.demo]
+adapter = "fixture"
+path = "provider-tool-roundtrip.json"
+""",
+    )
+
+    here, online = run("doctor"), run("doctor", "--online")
+
+    words = (
+        "ok     configuration: read from limen.toml, 2 routes\n"
+        f"ok     main: adapter deepseek at {deepseek.base_url('openai-chat')}\n"
+        "ok     main: there is a key in the environment variable DEEPSEEK_API_KEY (api_key_env of [routes.main])\n"
+        "{}"
+        "ok     demo: adapter fixture\n"
+        "ok     demo: no key is named and none is sent\n"
+        "{}"
+    )
+    assert here == Done(0, words.format("", ""), "")
+    assert (online.code, online.err) == (0, "")
+    assert "ok     main: answers, and lists 25 models\n" in online.out
+    assert len(deepseek.requests) == 1
+
+
+def test_doctor_of_what_is_not(run: Run, refusing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each finding says what to do next; exit code 1; no part of a key is shown (E5)."""
+    monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
+    monkeypatch.setenv("LIMEN_BAD_KEY", "canary with spaces")
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:canary@proxy.example:1")
+    with MockProvider(listen="refuse") as silent:
+        configured(
+            tmp_path,
+            f"""
+[routes.wrong]
+adapter = "deepsek"
+[routes.none]
+adapter = "deepseek"
+[routes.unset]
+adapter = "deepseek"
+api_key_env = "LIMEN_UNSET_KEY"
+[routes.bad]
+adapter = "deepseek"
+api_key_env = "LIMEN_BAD_KEY"
+[routes.refused]
+adapter = "deepseek"
+base_url = "{refusing}"
+api_key_env = "DEEPSEEK_API_KEY"
+[routes.elsewhere]
+adapter = "openai-chat"
+base_url = "{refusing}/elsewhere"
+[routes.silent]
+adapter = "openai-chat"
+base_url = "{silent.base_url("openai-chat")}"
+""",
+        )
+        done = run("doctor", "--online")
+
+    assert done.code == 1
+    assert done.err == "limen: INVALID_CONFIG: 7 of these need something done; the arrows say what\n"
+    assert "canary" not in done.out + done.err
+    for words in (
+        "note   proxy: the environment names one for https\n",
+        "FAULT  wrong: limen.toml: routes.wrong - there is no adapter 'deepsek'; there are ",
+        "       → change it in [routes.wrong]\n",
+        "FAULT  none: the provider asks for a key and the route names none\n"
+        '       → write api_key_env = "DEEPSEEK_API_KEY" into [routes.none], and set that variable\n',
+        "FAULT  unset: there is no key in the environment variable LIMEN_UNSET_KEY (api_key_env of [routes.unset])\n"
+        "       → put the key into the environment variable LIMEN_UNSET_KEY",
+        "FAULT  bad: the key from the environment variable LIMEN_BAD_KEY",
+        "FAULT  refused: AUTH: ",
+        "       → the provider refuses the key: make a new one, and check that it is for this address\n",
+        "FAULT  elsewhere: HTTP_404: ",
+        "       → check base_url and dialect in [routes.elsewhere]\n",
+        "FAULT  silent: TRANSPORT: ",
+        "       → check base_url in [routes.silent], the network and the proxy\n",
+    ):
+        assert words in done.out
+
+
+def test_doctor_without_routes(run: Run) -> None:
+    """An empty environment is a finding that lists every key that is looked for."""
+    done = run("doctor")
+
+    assert done.code == 1
+    assert "FAULT  routes: there is none\n" in done.out
+    assert "DEEPSEEK_API_KEY" in done.out
+    assert done.err == "limen: INVALID_CONFIG: 1 of these needs something done; the arrow says what\n"
+
+
+def test_doctor_of_a_broken_file(run: Run, tmp_path: Path) -> None:
+    """A configuration that does not validate is one line with its place; exit code 2 (K5)."""
+    configured(tmp_path, f"[routes.a]\nadapter = 'deepseek'\napi_key = '{KEY}'\n")
+
+    done = run("doctor")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("limen: INVALID_CONFIG: limen.toml:3: routes.a.api_key - this looks like a key itself; ")
+    assert "canary" not in done.err
+
+
+def test_decode(run: Run, tmp_path: Path) -> None:
+    """A raw body becomes what a stream would have shown, or chunks as JSON lines (C16)."""
+    (tmp_path / "body").write_bytes(CHAT)
+
+    assert run("decode", "--wire", "openai-chat", "body") == Done(0, "Hello\ninput: 3 · output: 1 · finish: stop\n", "")
+    lines = run("decode", "--wire", "openai-chat", "--dialect", "deepseek", "--json", "-", stdin=CHAT)
+    assert [type(limen.decode_chunk(line)).__name__ for line in lines.out.splitlines()] == [
+        "BlockStart",
+        "TextDelta",
+        "BlockEnd",
+        "UsageChunk",
+        "Finish",
+    ]
+
+
+def test_decode_of_what_is_broken(run: Run, tmp_path: Path) -> None:
+    """What had arrived stays on stdout; a missing file and an unknown wire are wrong usage."""
+    (tmp_path / "body").write_bytes(CHAT[:-80])
+
+    cut = run("decode", "--wire", "openai-chat", "--dialect", "deepseek", "body")
+
+    assert (cut.code, cut.out) == (1, "Hello\n")
+    assert cut.err.startswith("limen: STREAM_CLOSED: ")
+    assert run("decode", "--wire", "openai-chat", "none") == Done(
+        2, "", "limen: INVALID_OPTIONS: none: No such file or directory\n"
+    )
+    assert run("decode", "--wire", "morse", "body") == Done(
+        2, "", "limen: UNSUPPORTED: there is no wire 'morse'; there are openai-chat, anthropic-messages\n"
+    )
+
+
+def test_request(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`limen request` shows what would be sent, masked; nothing is sent and no key is needed."""
+    configured(tmp_path, '[routes.main]\nadapter = "deepseek"\napi_key_env = "LIMEN_TEST_KEY"\n')
+    monkeypatch.setenv("LIMEN_TEST_KEY", KEY)
+    options = {"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}], "maxTokens": 7}
+
+    inline = run("request", "-m", "main/m", "--json", json.dumps(options))
+    piped = run("request", "-m", "main/m", "--json", "-", stdin=json.dumps(options).encode())
+
+    head, _, body = inline.out.partition("\n\n")
+    sent: dict[str, object] = json.loads(body)
+    assert head.splitlines()[0] == "POST https://api.deepseek.com/chat/completions"
+    assert (sent["model"], sent["max_tokens"]) == ("m", 7)
+    assert (inline.code, inline.err, piped.out) == (0, "", inline.out)
+    assert "canary" not in inline.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("{", "INVALID_OPTIONS: the request is not a JSON object: "),
+        ('{"messages": 3}', "INVALID_OPTIONS: this is not the JSON of a request: "),
+        ("none.json", "INVALID_OPTIONS: none.json: No such file or directory"),
+        ('{"messages": [{"role": "assistant", "content": []}]}', "INVALID_OPTIONS: messages[0]"),
+        ('{"seed": 3}', "UNSUPPORTED: seed cannot be sent"),
+    ],
+)
+def test_a_request_that_is_none(run: Run, tmp_path: Path, options: str, message: str) -> None:
+    """A request that is no JSON, of another shape or refused by the wire is one line; exit code 2."""
+    configured(tmp_path, '[routes.main]\nadapter = "deepseek"\n')
+
+    done = run("request", "-m", "main/m", "--json", options)
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"limen: {message}")
+
+
+def test_requests_that_have_no_wire(run: Run, tmp_path: Path) -> None:
+    """A route that is not there, and one that sends nothing over HTTP, are said as such."""
+    configured(tmp_path, '[routes.demo]\nadapter = "fixture"\npath = "provider-tool-roundtrip.json"\n')
+
+    assert run("request", "-m", "other/m", "--json", "{}").err == (
+        "limen: INVALID_OPTIONS: there is no route 'other'; `limen routes` lists those there are\n"
+    )
+    assert run("request", "-m", "demo/m", "--json", "{}").err == (
+        "limen: INVALID_OPTIONS: the adapter fixture of 'demo' sends nothing over HTTP that could be shown\n"
+    )
+
+
+def test_classify(run: Run, tmp_path: Path) -> None:
+    """An error's status, headers and body become its failure, as JSON (E1, E3)."""
+    (tmp_path / "body").write_bytes(b'{"error":{"message":"slow down","code":"rate_limit_exceeded"}}')
+
+    done = run("classify", "--wire", "openai-chat", "--status", "429", "--header", "Retry-After: 2", "body")
+
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out) == {
+        "message": "slow down",
+        "code": "RATE_LIMIT",
+        "phase": "headers",
+        "status": 429,
+        "providerCode": "rate_limit_exceeded",
+        "providerRetryAfterMs": 2000,
+    }
+
+
+def test_fixture_run(run: Run, tmp_path: Path) -> None:
+    """`fixture run` prints chunks and responses as JSON lines; a failure is its code, record and sentence."""
+    whole = run("fixture", "run", "provider-tool-roundtrip.json", "--request-id", "r-7")
+    (tmp_path / "cut.json").write_text(
+        json.dumps(
+            {
+                "schemaVersion": 1,
+                "responses": [
+                    {
+                        "records": [
+                            {"type": "response_start", "responseId": "r", "role": "assistant"},
+                            {"type": "text_delta", "text": "The"},
+                        ]
+                    }
+                ],
+            }
+        ),
+        encoding="utf-8",
+    )
+    cut = run("fixture", "run", "cut.json")
+
+    lines = [json.loads(line) for line in whole.out.splitlines()]
+    assert [line.get("type", "response") for line in lines] == ["toolCall", "response", "textDelta", "response"]
+    assert {line["requestId"] for line in lines} == {"r-7"}
+    assert (whole.code, whole.err) == (0, "")
+    assert (cut.code, json.loads(cut.out)["delta"]) == (1, "The")
+    assert cut.err.startswith("limen: PROVIDER_MISSING_TERMINAL: ")
+
+
+def test_fixture_check(run: Run, tmp_path: Path) -> None:
+    """`fixture check` says what is wrong with the path inside the file, without playing it."""
+    (tmp_path / "bad.json").write_text(
+        json.dumps({"schemaVersion": 1, "responses": [{"records": [{"type": "text_delta", "text": "x"}]}, {}]}),
+        encoding="utf-8",
+    )
+
+    good, bad = run("fixture", "check", "provider-tool-roundtrip.json"), run("fixture", "check", "bad.json")
+
+    assert good == Done(0, "provider-tool-roundtrip.json: well-formed\n", "")
+    assert bad.code == 1
+    assert len(bad.out.splitlines()) == 2
+    assert "records[0]: PROVIDER_MISSING_START" in bad.out
+    assert bad.err.startswith("limen: PROVIDER_INVALID_FIXTURE: bad.json has 2 faults")
+    for command in ("check", "run"):
+        missing = run("fixture", command, "none.json")
+        assert missing.err.startswith("limen: PROVIDER_INVALID_FIXTURE: none.json: ")
+        assert missing.out == ""
+
+
+def test_mock_lists_what_it_can_do(run: Run) -> None:
+    """`limen mock --list` names the scripts and the faults."""
+    done = run("mock", "--list")
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("scripts: text, ")
+    assert "\nfaults: cut, " in done.out
+
+
+def test_mock_without_its_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without h11 the command says what to install."""
+    monkeypatch.setitem(sys.modules, "limen.testing.server", None)
+
+    assert run("mock") == Done(
+        2, "", "limen: INVALID_OPTIONS: the mock provider needs h11: pip install 'limen[mock]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--scenario", "nope"), "there is no scenario 'nope'; there are "),
+        (("--fault", "nope"), ""),
+        (("--scenario", "text", "--script", "x.json"), "--scenario and --script are both given"),
+        (("--script", "none.json"), "none.json: No such file or directory"),
+        (("--script", "bad.json"), "bad.json is no script: "),
+        (("--host", "203.0.113.1"), "cannot listen on 203.0.113.1:0: "),
+        (("--port", "70000"), "Invalid value for '--port'"),
+    ],
+)
+def test_mock_that_cannot_begin(run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    """What the mock provider cannot do is one line that names it; exit code 2."""
+    (tmp_path / "bad.json").write_text('{"turns": 3}', encoding="utf-8")
+
+    done = run("mock", *arguments)
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"limen: INVALID_OPTIONS: {message}")
+    assert done.err.count("\n") == 1
