@@ -127,7 +127,7 @@ class TestToolChoice:
 
     def test_deepseek_forces_no_tool_while_it_thinks(self) -> None:
         """400 "Thinking mode does not support this tool_choice" is known beforehand (recorded 2026-06)."""
-        forced = {"tools": [ADD], "tool_choice": "required"}
+        forced: dict[str, Any] = {"tools": [ADD], "tool_choice": "required"}
         assert "reasoning_effort" in str(refusal("deepseek", reasoning_effort="high", **forced))
         assert body_of("deepseek", reasoning_effort="off", **forced)["tool_choice"] == "required"
         assert body_of("deepseek", **forced)["tool_choice"] == "required"
@@ -323,7 +323,7 @@ class TestExtra:
         ],
     )
     def test_refusal(self, extra: dict[str, Any], code: str, path: str) -> None:
-        """A written key is `INVALID_OPTIONS`; another wire's extra, and what limen does not offer, `UNSUPPORTED` (C14)."""
+        """A written key is `INVALID_OPTIONS`; what belongs elsewhere, or is not offered, `UNSUPPORTED` (C14)."""
         error = refusal(extra=extra, temperature=0.5)
         assert (error.code, str(error).partition(" ")[0]) == (code, path)
 

@@ -122,6 +122,13 @@ def test_details_beside_another_field() -> None:
     assert alone == {"role": "assistant", "content": "t", "reasoning_details": DETAILS}
 
 
+@pytest.mark.parametrize("dialect", ["minimax", "mistral"])
+def test_details_alone_leave_the_text_as_it_is(dialect: str) -> None:
+    """No empty thought is written around a text beside kept details."""
+    found = turn(dialect, state(None, reasoning_details=DETAILS), (TextBlock("t"),))
+    assert found == {"role": "assistant", "content": "t", "reasoning_details": DETAILS}
+
+
 def test_extra_content_of_a_call_goes_back() -> None:
     """What rode on a tool call (a thought signature) rides on it again, byte for byte (N4)."""
     extra = {"google": {"thought_signature": "abc="}}

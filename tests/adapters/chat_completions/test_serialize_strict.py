@@ -61,8 +61,9 @@ FAULTS = [
 
 
 def test_a_schema_inside_the_subset_has_no_fault() -> None:
-    """References, unions, enums and nested closed objects are in OpenAI's subset."""
-    assert strict_fault(freeze_object(GOOD), "P", subset="openai") is None
+    """References, unions, enums and nested closed objects are in OpenAI's subset; booleans for schemas are passed."""
+    booleans = closed(a=True, b={"anyOf": [True]})
+    assert [strict_fault(freeze_object(schema), "P", subset="openai") for schema in (GOOD, booleans)] == [None, None]
 
 
 @pytest.mark.parametrize(("schema", "fault"), FAULTS)

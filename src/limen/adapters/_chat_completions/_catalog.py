@@ -53,8 +53,11 @@ def parse_models(provider: str, body: bytes, *, openrouter: bool) -> tuple[Model
             f"the model list of {provider} is not a list of models: {scrub(str(fault))}", codes.INVALID_CATALOG
         ) from None
     entries = listing.data if isinstance(listing, _Listing) else listing
-    found = {entry.id: _model(provider, entry.id, entry, openrouter) for entry in reversed(entries) if entry.id}
-    return tuple(reversed(found.values()))
+    found: dict[str, ModelInfo] = {}
+    for entry in entries:
+        if entry.id and entry.id not in found:
+            found[entry.id] = _model(provider, entry.id, entry, openrouter)
+    return tuple(found.values())
 
 
 def _model(provider: str, model_id: str, entry: _Entry, openrouter: bool) -> ModelInfo:
