@@ -120,6 +120,7 @@ class ModelStream:
 
         The same chunks as by iteration, for a reader to whom each step is dear, such as one in another thread.
         """
+        self._bind_loop()
         if not self._ready:
             try:
                 self._ready.appendleft(await self.__anext__())
@@ -168,12 +169,16 @@ class ModelStream:
             interrupt.enter(self._loop)
             source = self._source or self._start()
             batch = await source.next_batch()
-            interrupt.leave()
+            left = interrupt.leave()
             if not self._collecting:
                 self._ready.extend(batch)
             last = batch[-1]
             if type(last) is Finish:
                 self._ended = last
+                await self._shut()
+            elif left:
+                # The adapter took the interrupt for a wish and gave more; this is where it ends all the same.
+                self._end_as_left()
                 await self._shut()
             elif source.through is not None:
                 self._source = source.through
