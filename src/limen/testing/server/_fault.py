@@ -17,6 +17,7 @@ class Scene(NamedTuple):
     turn: Turn
     ask: Ask
     elsewhere: str
+    credential: str = ""
 
 
 Edit = Callable[[Answer, Scene], Answer]

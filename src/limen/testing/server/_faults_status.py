@@ -29,6 +29,11 @@ def _retry_date(answer: Answer, scene: Scene) -> Answer:
     return failed(answer, scene, ERRORS[429]).with_header("retry-after", format_datetime(moment, usegmt=True))
 
 
+def _echo(answer: Answer, scene: Scene) -> Answer:
+    message = f"Incorrect API key provided: {scene.credential}"
+    return failed(answer, scene, ERRORS[401]._replace(message=message))
+
+
 def _body(status: int, body: bytes, content_type: str) -> Edit:
     def edit(answer: Answer, scene: Scene) -> Answer:
         spoiled = failed(answer, scene, ERRORS[status])
@@ -62,6 +67,7 @@ _PAGE: Final = b"<html><head><title>502 Bad Gateway</title></head><body>nginx</b
 
 _EDITS: Final[Sequence[tuple[str, str, Edit]]] = (
     *((str(status), f"status {status}", _status(error)) for status, error in ERRORS.items() if status != 429),
+    ("401-echo", "status 401, with the key that was sent in its message", _echo),
     ("429", "status 429, Retry-After in seconds: 2", _status(_LIMIT, ("retry-after", "2"))),
     ("429-fraction", "status 429, Retry-After: 1.5", _status(_LIMIT, ("retry-after", "1.5"))),
     (

@@ -55,7 +55,12 @@ class Responder:
             half = len(body) // 2
             parts = (Send("content", body[:half]), Send("content", body[half:]))
             answer = Answer(200, (("content-type", "application/json"),), parts, framing="length")
-        return spoil(answer, script.faults, Scene(speaker, turn, ask, self.elsewhere))
+        return spoil(answer, script.faults, Scene(speaker, turn, ask, self.elsewhere, _credential(request)))
+
+
+def _credential(request: RecordedRequest) -> str:
+    shown = request.header("authorization") or request.header("x-api-key") or ""
+    return shown.removeprefix("Bearer ")
 
 
 def stray(record: Callable[[RecordedRequest], None]) -> Callable[[RecordedRequest], Answer]:

@@ -1,0 +1,84 @@
+"""`limen check module:factory --wire NAME`: the judge as a command."""
+
+import asyncio
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from limen.contract import LlmAdapter
+from limen.testing.conformance._judge import check_adapter
+from limen.testing.conformance._report import page, table
+from limen.testing.conformance._wire import Endpoint, Factory, WireDescription, wire_named
+
+
+class UsageError(ValueError):
+    """The command was called wrongly; the text says how."""
+
+
+def run_check(
+    target: str,
+    *,
+    wire: str,
+    report: str | None = None,
+    basics: bool = False,
+    write: Callable[[str], object] = print,
+) -> int:
+    """Judge the adapter that `target` makes, write the table, and return the exit code: 0, or 1 for a failure.
+
+    `target` is `module:factory`; `wire` a name such as `openai-chat`, or `module:description` for a wire of one's own.
+    `report` is a file to write the same as one HTML page. Raises `UsageError` for what cannot be found (exit code 2).
+    """
+    factory = _factory(target)
+    description = _wire(wire)
+    found = asyncio.run(check_adapter(factory, description, basics=basics))
+    write(table(found))
+    if report is not None:
+        try:
+            Path(report).write_text(page(found), encoding="utf-8")
+        except OSError as problem:
+            raise UsageError(f"the report cannot be written: {problem}") from None
+    return 0 if found.passed else 1
+
+
+def _factory(target: str) -> Factory:
+    made = _named(target)
+    if not callable(made):
+        raise UsageError(f"{target} is no function that makes an adapter for an endpoint")
+
+    def factory(endpoint: Endpoint) -> LlmAdapter:
+        adapter: object = made(endpoint)
+        if not isinstance(adapter, LlmAdapter):
+            raise TypeError(f"{target} returned a {type(adapter).__name__}, which is no LlmAdapter")
+        return adapter
+
+    factory.__name__ = target
+    return factory
+
+
+def _wire(name: str) -> WireDescription:
+    if ":" not in name:
+        try:
+            return wire_named(name)
+        except ValueError as unknown:
+            raise UsageError(str(unknown)) from None
+    described = _named(name)
+    if not isinstance(described, WireDescription):
+        raise UsageError(f"{name} is no limen.testing.conformance.WireDescription")
+    return described
+
+
+def _named(target: str) -> object:
+    module, _, name = target.partition(":")
+    if not module or not name:
+        raise UsageError(f"{target!r} is not of the form module:name")
+    # A module beside the caller is what people mean, as with `python -m`.
+    if "" not in sys.path and "." not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        value: object = importlib.import_module(module)
+        for part in name.split("."):
+            value = getattr(value, part)
+    except (ImportError, AttributeError) as missing:
+        raise UsageError(f"{target} cannot be found: {missing}") from None
+    return value

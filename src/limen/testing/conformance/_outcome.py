@@ -1,0 +1,182 @@
+"""One call as it went: every chunk, and what was raised after the last one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+from limen.contract import (
+    BlockEnd,
+    BlockStart,
+    Failure,
+    Finish,
+    LlmError,
+    ReasoningDelta,
+    StreamChunk,
+    TextDelta,
+    TokenUsage,
+    ToolCallBlock,
+    UsageChunk,
+    encode,
+)
+from limen.testing.server import RecordedRequest
+
+PATIENCE: Final = 5.0
+"""Seconds after which a call that has not ended is given up."""
+
+
+class Broken(Exception):
+    """A promise is not kept; `outcome` is the call that shows it."""
+
+    def __init__(self, message: str, outcome: "Outcome | None" = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class NotApplicable(Exception):
+    """A check has nothing to judge here; the text says why."""
+
+
+class Outcome(NamedTuple):
+    """What one call gave: chunks, then perhaps an exception; and the requests that it made."""
+
+    what: str
+    chunks: tuple[StreamChunk, ...]
+    error: BaseException | None
+    requests: tuple[RecordedRequest, ...]
+
+    @property
+    def finish(self) -> Finish | None:
+        """The last chunk, if it is a finish."""
+        last = self.chunks[-1] if self.chunks else None
+        return last if isinstance(last, Finish) else None
+
+    @property
+    def way(self) -> Literal["success", "in-band", "raised", "foreign", "unfinished"]:
+        """How the call ended: E1 knows the first three."""
+        if self.error is not None:
+            return "raised" if isinstance(self.error, LlmError) else "foreign"
+        if self.finish is None:
+            return "unfinished"
+        return "success" if self.finish.reason.failure is None else "in-band"
+
+    @property
+    def failure(self) -> Failure | None:
+        """The failure's facts, raised or in-band."""
+        if isinstance(self.error, LlmError):
+            return self.error.failure
+        return None if self.finish is None else self.finish.reason.failure
+
+    @property
+    def kind(self) -> str | None:
+        """The finish's kind."""
+        return None if self.finish is None else self.finish.reason.kind
+
+    @property
+    def text(self) -> str:
+        """All visible text that arrived."""
+        return "".join(chunk.text for chunk in self.chunks if isinstance(chunk, TextDelta))
+
+    @property
+    def reasoning(self) -> str:
+        """All reasoning that arrived."""
+        return "".join(chunk.text for chunk in self.chunks if isinstance(chunk, ReasoningDelta))
+
+    @property
+    def blocks(self) -> list[str]:
+        """The kinds of the blocks that opened, in order."""
+        return [chunk.block_type for chunk in self.chunks if isinstance(chunk, BlockStart)]
+
+    @property
+    def ended(self) -> list[int]:
+        """The indexes of the blocks that ended, in order."""
+        return [chunk.index for chunk in self.chunks if isinstance(chunk, BlockEnd)]
+
+    @property
+    def calls(self) -> list[ToolCallBlock]:
+        """The tool calls that were closed."""
+        ends = [chunk.block for chunk in self.chunks if isinstance(chunk, BlockEnd)]
+        return [block for block in ends if isinstance(block, ToolCallBlock)]
+
+    @property
+    def usage(self) -> TokenUsage | None:
+        """The usage that was reported."""
+        return next((chunk.usage for chunk in self.chunks if isinstance(chunk, UsageChunk)), None)
+
+    @property
+    def request(self) -> RecordedRequest:
+        """The one request that was made; anything else is `Broken`."""
+        self.expect(len(self.requests) == 1, f"the call made {len(self.requests)} requests, expected 1")
+        return self.requests[0]
+
+    def expect(self, holds: object, message: str) -> None:
+        """Raise `Broken` with this call as the proof, unless it holds."""
+        if not holds:
+            raise Broken(f"{self.what}: {message}", self)
+
+    def expect_success(self, kind: str) -> None:
+        """Expect a finish of this kind."""
+        self.expect(self.way == "success" and self.kind == kind, f"ended {self.ending()}, expected a finish {kind!r}")
+
+    def expect_failure(self, code: str, *, way: str | None = None, phases: Sequence[str] = ()) -> Failure:
+        """Expect a failure with this code, in this way (E1) and phase (E6)."""
+        failure = self.failure
+        if failure is None or failure.code != code:
+            raise Broken(f"{self.what}: ended {self.ending()}, expected {code}", self)
+        if way is not None:
+            self.expect(self.way == way, f"{code} came {self.way}, expected {way} (E1)")
+        if phases:
+            self.expect(
+                failure.phase in phases, f"{code} has phase {failure.phase!r}, expected {' or '.join(phases)} (E6)"
+            )
+        return failure
+
+    def ending(self) -> str:
+        """How the call ended, in words."""
+        if self.error is not None and not isinstance(self.error, LlmError):
+            return f"with a foreign {type(self.error).__name__}: {self.error}"
+        if self.failure is not None:
+            return f"{self.way} with {self.failure.code} ({self.failure.message})"
+        return "without a finish" if self.finish is None else f"with a finish {self.finish.reason.kind!r}"
+
+    def lines(self) -> list[str]:
+        """The exact stream, a chunk a line as JSON, and what was raised."""
+        lines = [_shown(chunk) for chunk in self.chunks]
+        if isinstance(self.error, LlmError):
+            lines.append(f"raised LlmError {encode(self.error.failure).decode()}")
+        elif self.error is not None:
+            lines.append(f"raised {type(self.error).__name__}: {self.error}")
+        return lines
+
+
+def _shown(chunk: object) -> str:
+    try:
+        return encode(chunk).decode()
+    except Exception:  # noqa: BLE001 - an adapter under test may yield anything; its repr is then what can be shown
+        return repr(chunk)
+
+
+async def collect(what: str, stream: AsyncIterator[StreamChunk], *, pause: int = 0) -> Outcome:
+    """Read a stream to its end and keep everything; `pause` turns of the loop are spent between chunks."""
+    chunks: list[StreamChunk] = []
+    error: BaseException | None = None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for chunk in stream:
+                chunks.append(chunk)
+                for _ in range(pause):
+                    await asyncio.sleep(0)
+    except TimeoutError:
+        raise Broken(
+            f"{what}: the call did not end within {PATIENCE:g} s", Outcome(what, tuple(chunks), None, ())
+        ) from None
+    except Exception as raised:  # noqa: BLE001 - whatever the adapter raised is what is judged
+        error = raised
+    return Outcome(what, tuple(chunks), error, ())
+
+
+async def close(stream: AsyncIterator[StreamChunk]) -> None:
+    """Leave a stream early, as its consumer would."""
+    closing = getattr(stream, "aclose", None)
+    if closing is not None:
+        async with asyncio.timeout(PATIENCE):
+            await closing()
