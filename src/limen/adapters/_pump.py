@@ -90,7 +90,7 @@ class WireStream:
             await self._answer.close()
 
     async def _read(self) -> list[StreamChunk]:
-        if not self._begun:
+        if not self._begun and not self._over:
             self._begun = True
             await self._begin()
         while not self._over:
