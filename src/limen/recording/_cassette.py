@@ -1,0 +1,191 @@
+"""Cassettes: recorded exchanges as JSON that a person can read and a diff can show, schema version 2.
+
+A cassette is one file, or a folder of files with one exchange each. Every write is atomic: the new file stands beside
+the old one until it is whole, so a crash loses at most the exchange in flight.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from limen.contract import MAX_DEPTH, LlmError, TooDeep, codes, dumps, encode, loads
+
+SCHEMA_VERSION: Final = 2
+
+
+class Read(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """One read of a body: when it came, in milliseconds after the request began, and what it held.
+
+    `data` is UTF-8 as text; a byte that is none stands as a lone surrogate (`surrogateescape`), so nothing is lost
+    where the network cut a character in two.
+    """
+
+    at_ms: float
+    data: str
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes as they arrived."""
+        return to_bytes(self.data)
+
+
+class RecordedRequest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What was sent: `json` where the body is JSON, else `text`."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    json: object = None
+    text: str | None = None
+
+
+class RecordedResponse(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What came: the head, when it came, and the body's reads."""
+
+    status: int
+    at_ms: float
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    reads: Sequence[Read] = ()
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "reads", tuple(self.reads))
+
+    @property
+    def body(self) -> bytes:
+        """The whole body."""
+        return b"".join(read.raw for read in self.reads)
+
+
+class Exchange(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
+    """One request and what came of it. `failure` is the code that the connection ended with, absent for a clean end;
+    `response` is absent where no head ever came; `wire` is absent where the recorder was not told it.
+    """
+
+    limen: str
+    route: str
+    model: str
+    wire: str | None = None
+    dialect: str | None = None
+    request: RecordedRequest
+    response: RecordedResponse | None = None
+    failure: str | None = None
+    ended_ms: float
+
+
+class _Document(msgspec.Struct, frozen=True, rename="camel"):
+    schema_version: int
+    exchanges: Sequence[Exchange]
+
+
+class _Version(msgspec.Struct, frozen=True, rename="camel"):
+    schema_version: object = None
+
+
+class Cassette:
+    """Recorded exchanges in order."""
+
+    __slots__ = ("exchanges",)
+
+    def __init__(self, exchanges: Sequence[Exchange] = ()) -> None:
+        self.exchanges: tuple[Exchange, ...] = tuple(exchanges)
+
+    @classmethod
+    def load(cls, path: "str | os.PathLike[str]") -> "Cassette":
+        """Read a cassette from its file, or its folder's `.json` files in the order of their names.
+
+        Raises `LlmError` `INVALID_CONFIG`, naming the file and the place in it, for what is no whole cassette.
+        """
+        place = Path(path)
+        files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+        return cls([exchange for file in files for exchange in decode_cassette(_bytes_of(file), str(file))])
+
+    def save(self, path: "str | os.PathLike[str]") -> None:
+        """Write the cassette as one file, atomically."""
+        write_atomically(Path(path), encode_cassette(self.exchanges))
+
+
+class CassetteWriter:
+    """Adds exchanges to a cassette, one atomic write each.
+
+    A path that ends in `.json` is one file, which is rewritten whole; any other is a folder, where each exchange gets
+    a numbered file. What is there already is kept.
+    """
+
+    def __init__(self, path: "str | os.PathLike[str]") -> None:
+        self._path = Path(path)
+        self._single = self._path.suffix == ".json"
+        self._exchanges = list(Cassette.load(self._path).exchanges) if self._single and self._path.exists() else []
+
+    def add(self, exchange: Exchange) -> None:
+        """Write one more exchange."""
+        if self._single:
+            self._exchanges.append(exchange)
+            write_atomically(self._path, encode_cassette(self._exchanges))
+        else:
+            self._path.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._path / f"{self._number():04}.json", encode_cassette([exchange]))
+
+    def _number(self) -> int:
+        taken = [int(file.stem) for file in self._path.glob("*.json") if file.stem.isdecimal()]
+        return max(taken, default=0) + 1
+
+
+def encode_cassette(exchanges: Sequence[Exchange]) -> bytes:
+    """Return the JSON of a cassette, indented, one field a line."""
+    return msgspec.json.format(encode(_Document(SCHEMA_VERSION, tuple(exchanges))), indent=1) + b"\n"
+
+
+def decode_cassette(data: bytes, name: str) -> tuple[Exchange, ...]:
+    """Read the JSON of a cassette; `name` says in errors which file it is."""
+    fault: str
+    try:
+        version = loads(data, msgspec.json.Decoder(_Version), depth=_DEPTH).schema_version
+        if type(version) is int and version == SCHEMA_VERSION:
+            return tuple(loads(data, msgspec.json.Decoder(_Document), depth=_DEPTH).exchanges)
+        fault = f"its schemaVersion is {dumps(version).decode()}, and {SCHEMA_VERSION} is what this limen reads"
+    except msgspec.ValidationError as error:
+        fault = f"it is JSON, but no cassette: {error}"
+    except (msgspec.DecodeError, TooDeep) as error:
+        fault = f"it is damaged: {error}"
+    raise LlmError(f"{name} cannot be read as a cassette: {fault}", codes.INVALID_CONFIG, phase="resolve")
+
+
+# The body of a request may nest as deep as any JSON; document, exchanges, exchange and request stand around it.
+_DEPTH: Final = MAX_DEPTH + 4
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file by a whole new one, or leave it as it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def to_text(data: bytes) -> str:
+    """Return bytes as the text that a cassette keeps."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str) -> bytes:
+    """Return the bytes of a text that a cassette kept."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _bytes_of(file: Path) -> bytes:
+    fault: str
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        fault = error.strerror or type(error).__name__
+    raise LlmError(f"{file} cannot be read as a cassette: {fault}", codes.INVALID_CONFIG, phase="resolve")

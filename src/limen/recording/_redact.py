@@ -1,0 +1,168 @@
+"""What a recording may hold: the one place where traffic is cleaned before it is kept (E5).
+
+Headers pass by name, values and bodies by `contract.scrub`, query values are dropped. A secret that the network cut
+in two is found all the same, because a body is cleaned whole and cut again afterwards.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+from urllib.parse import urlsplit
+
+from limen.contract import MASK, scrub
+
+# What a header may tell: the body's form, limits, ids that a provider's support asks for. Keys, cookies and
+# organizations have names of their own on every provider, so names are allowed, not forbidden.
+REQUEST_HEADERS: Final = frozenset(
+    {"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent"}
+)
+# The ids that a provider's support asks for, in the order in which a call looks for one.
+REQUEST_IDS: Final = (
+    "x-request-id",
+    "request-id",
+    "apim-request-id",
+    "x-ms-request-id",
+    "x-deepseek-request-id",
+    "x-generation-id",
+    "inference-id",
+    "mistral-correlation-id",
+    "x-kong-request-id",
+    "x-groq-request-id",
+    "x-trace-id",
+    "msh-request-id",
+    "trace-id",
+    "nvcf-reqid",
+    "cf-aig-log-id",
+    "x-github-request-id",
+    "x-vercel-id",
+    "traceparent",
+    "cf-ray",
+)
+RESPONSE_HEADERS: Final = frozenset(
+    {"content-encoding", "content-type", "retry-after", "retry-after-ms", "x-should-retry", *REQUEST_IDS}
+)
+
+# Named in every body that has one: "organization": "org-…", and OpenAI's error texts quote the id by itself.
+_ORGANIZATION: Final = re.compile(r"\b(?:org|proj|acct)[-_][A-Za-z0-9]{8,}")
+FIELDS: Final = ("organization", "organization_id", "organizationId", "set-cookie", "cookie", "authorization")
+
+
+class Redaction:
+    """Cleans requests and responses: what looks like a secret, and every value of the named `fields`."""
+
+    def __init__(self, fields: Sequence[str] = ()) -> None:
+        self.fields = tuple(dict.fromkeys((*FIELDS, *fields)))
+        names = "|".join(re.escape(name) for name in self.fields)
+        # A field is found as JSON, and as JSON inside a JSON string, where every quote has a backslash.
+        self._field = re.compile(rf'(?i)(\\*")(?:{names})\1\s*:\s*')
+
+    def text(self, text: str) -> str:
+        """Return a text without what must not be kept."""
+        return _ORGANIZATION.sub(MASK, scrub(self._without_fields(text)))
+
+    def reads(self, reads: Sequence[str]) -> list[str]:
+        """Return the reads of one body, cleaned whole and cut again where they were cut, as near as may be."""
+        whole = "".join(reads)
+        cleaned = self.text(whole)
+        if cleaned == whole:
+            return list(reads)
+        cuts: list[int] = []
+        length = 0
+        for read in reads:
+            length += len(read)
+            cuts.append(length)
+        places = [0, *_moved(whole, cleaned, cuts[:-1]), len(cleaned)]
+        return [cleaned[start:end] for start, end in pairwise(places)]
+
+    def path(self, url: str) -> str:
+        """Return a URL's path, and of its query the names; the host, and who logs in there, are not kept."""
+        parts = urlsplit(url)
+        names = [pair.partition("=")[0] for pair in parts.query.split("&") if pair]
+        query = "&".join(f"{name}={MASK}" for name in names)
+        return self.text(parts.path) + (f"?{query}" if query else "")
+
+    def headers(self, headers: Sequence[tuple[str, str]], allowed: frozenset[str]) -> dict[str, str]:
+        """Return the allowed headers, lower-case, several of one name joined."""
+        kept: dict[str, str] = {}
+        for name, value in headers:
+            key = name.lower()
+            if key in allowed and key not in self.fields:
+                kept[key] = f"{kept[key]}, {self.text(value)}" if key in kept else self.text(value)
+        return kept
+
+    def _without_fields(self, text: str) -> str:
+        parts: list[str] = []
+        done = 0
+        for found in self._field.finditer(text):
+            if found.start() < done:
+                continue
+            quote = found[1]
+            parts += [text[done : found.end()], f"{quote}{MASK}{quote}"]
+            done = _value_end(text, found.end(), quote)
+        return "".join([*parts, text[done:]])
+
+
+def _value_end(text: str, start: int, quote: str) -> int:
+    """Return where the JSON value that begins here ends; `quote` is what a quotation mark looks like at this depth."""
+    depth = 0
+    index = start
+    while index < len(text):
+        if text.startswith(quote, index):
+            index = _string_end(text, index + len(quote), quote)
+            if depth == 0:
+                return index
+            continue
+        character = text[index]
+        if character in "{[":
+            depth += 1
+        elif character in "}]":
+            if depth == 0:
+                return index
+            depth -= 1
+            if depth == 0:
+                return index + 1
+        elif depth == 0 and character in ", \t\r\n":
+            return index
+        index += 1
+    return index
+
+
+def _string_end(text: str, start: int, quote: str) -> int:
+    # A quotation mark that ends the string has as many backslashes as the one that began it, and before them come
+    # whole escaped backslashes only: twice as many and two for each.
+    own = len(quote) - 1
+    index = text.find('"', start)
+    while index >= 0:
+        before = index
+        while before > start and text[before - 1] == "\\":
+            before -= 1
+        if (index - before) % (2 * (own + 1)) == own:
+            return index + 1
+        index = text.find('"', index + 1)
+    return len(text)
+
+
+def _moved(whole: str, cleaned: str, cuts: Sequence[int]) -> list[int]:
+    """Return where cuts in the original stand in the cleaned text; a cut inside a secret moves behind its mask.
+
+    What lies between two masks was not changed, so it is found again in the original, in order.
+    """
+    starts: list[int] = []
+    kept: list[tuple[int, int]] = []
+    place = position = 0
+    for part in cleaned.split(MASK):
+        place = max(whole.find(part, place), place)
+        starts.append(place)
+        kept.append((len(part), position))
+        place += len(part)
+        position += len(part) + len(MASK)
+    moved: list[int] = []
+    for cut in cuts:
+        index = bisect_right(starts, cut) - 1
+        length, start = kept[index]
+        offset = cut - starts[index]
+        behind = start + length + len(MASK)
+        moved.append(start + offset if offset <= length else min(behind, len(cleaned)))
+    return moved
