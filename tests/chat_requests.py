@@ -1,19 +1,25 @@
-"""Build chat-completions requests for tests: one body for one set of options, in one dialect."""
+"""Build chat-completions requests for tests, one body for one set of options in one dialect; read what came back."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from limen.adapters._base import BuildContext
 from limen.adapters._chat_completions import ROWS, codec
 from limen.contract import (
+    Assembler,
+    Finish,
     GenerateOptions,
     ImageBlock,
     LlmError,
     Message,
     ModelInfo,
+    Response,
+    StreamChunk,
     TextBlock,
     ToolCallBlock,
     ToolSpec,
+    assemble,
     tool_result,
     user,
 )
@@ -64,3 +70,12 @@ def tool_turn(call_id: str = "call_1", result: Any = "42", *, is_error: bool = F
         Message("assistant", (TextBlock("t"), ToolCallBlock(call_id, "add", '{"l": 1}'))),
         tool_result(call_id, result, is_error=is_error),
     )
+
+
+def response_of(chunks: Iterable[StreamChunk]) -> Response:
+    """Return what the chunks of a whole stream assemble to."""
+    assembler, last = Assembler(), None
+    for last in chunks:
+        assembler.feed(last)
+    assert isinstance(last, Finish)
+    return assemble(assembler.arrived(), last.reason)

@@ -134,6 +134,13 @@ class HistoryWriter:
             if type(block) is TextBlock:
                 text += block.text
             elif type(block) is ToolCallBlock:
+                if not block.name:
+                    raise LlmError(
+                        f"messages[{index}].content[{position}] is a tool call without a name, which no server takes; "
+                        "limen.repair_history(messages) takes it out with its result",
+                        codes.INVALID_OPTIONS,
+                        phase="resolve",
+                    )
                 calls.append(self._call(block, entry))
             elif type(block) is ReasoningBlock:
                 reasoning += block.text
