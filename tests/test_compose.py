@@ -11,6 +11,7 @@ import limen
 from limen import _compose
 from limen.config import Route
 from limen.contract import LlmAdapter, StreamChunk, TextBlock
+from limen.recording import Recorder
 from limen.testing.server import MockProvider
 
 KEY = "sk-canary-0123456789abcdef"
@@ -202,10 +203,30 @@ async def test_a_fixture_is_a_route(tmp_path: Path) -> None:
         response = await llm.complete(hello("demo"))
     assert [call.name for call in response.tool_calls] == ["add"]
 
-    for fields, words in (({}, "the fixture adapter needs path"), ({"path": str(tmp_path / "none.json")}, "none.json")):
+    for fields, words in (({}, "the adapter fixture needs path"), ({"path": str(tmp_path / "none.json")}, "none.json")):
         with pytest.raises(limen.LlmError, match=words):
             async with limen.open_runtime({"routes": {"demo": {"adapter": "fixture", **fields}}}):
                 pass
+
+
+async def test_a_cassette_is_a_route(provider: MockProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`adapter = "cassette"` answers from recorded traffic, through the real parser and without a network (C16)."""
+    monkeypatch.setenv("LIMEN_TEST_KEY", KEY)
+    file = tmp_path / "calls.json"
+    async with limen.open_runtime(document(provider)) as llm:
+        llm.use(Recorder(file, wires={"main": ("openai-chat", "deepseek")}))
+        live = await llm.complete(hello())
+    asked = len(provider.requests)
+
+    async with limen.open_runtime({"routes": {"main": {"adapter": "cassette", "path": str(file)}}}) as llm:
+        replayed = await llm.complete(hello())
+        with pytest.raises(limen.LlmError) as caught:
+            await llm.complete(hello(model="another"))
+
+    assert (replayed.text, replayed.usage, replayed.finish) == (live.text, live.usage, live.finish)
+    assert caught.value.code == "INVALID_OPTIONS"
+    assert (asked, len(provider.requests)) == (1, 1)
+    assert KEY not in file.read_text(encoding="utf-8")
 
 
 class Echo(LlmAdapter):

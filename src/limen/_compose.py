@@ -52,13 +52,11 @@ ADAPTERS: Final = (
     AdapterRow("openai-chat", "limen.adapters.openai_chat", "OpenAIChatAdapter", "OpenAIChatOptions", "openai-chat"),
     AdapterRow("deepseek", "limen.adapters.deepseek", "DeepSeekAdapter", "DeepSeekOptions", "openai-chat", "deepseek"),
     AdapterRow(
-        "anthropic-messages",
-        "limen.adapters.anthropic",
-        "AnthropicAdapter",
-        "AnthropicOptions",
-        "anthropic-messages",
+        "anthropic-messages", "limen.adapters.anthropic", "AnthropicAdapter", "AnthropicOptions", "anthropic-messages"
     ),
 )
+
+FILE_ADAPTERS: Final = ("fixture", "cassette")
 
 Reads: TypeAlias = bytes | bytearray | memoryview | Iterable[bytes]
 
@@ -167,15 +165,15 @@ def make_adapter(route: Route, config: Config) -> LlmAdapter:
 
 
 def _make(route: Route, config: Config) -> LlmAdapter:
-    if route.adapter == "fixture":
-        return _fixture(route)
+    if route.adapter in FILE_ADAPTERS:
+        return _from_file(route)
     for row in ADAPTERS:
         if row.name == route.adapter:
             return _wire_adapter(row, route, config)
     plugins = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if route.adapter in plugins:
         return _plugin(plugins[route.adapter], route)
-    known = ", ".join([row.name for row in ADAPTERS] + ["fixture", *sorted(plugins)])
+    known = ", ".join([*(row.name for row in ADAPTERS), *FILE_ADAPTERS, *sorted(plugins)])
     raise invalid_config(f"there is no adapter {route.adapter!r}; there are {known}")
 
 
@@ -205,13 +203,18 @@ def _wire_adapter(row: AdapterRow, route: Route, config: Config) -> LlmAdapter:
     )
 
 
-def _fixture(route: Route) -> LlmAdapter:
-    from limen.fixture import FixtureLlmAdapter, load_fixture
-
+def _from_file(route: Route) -> LlmAdapter:
+    """Make the adapter of a route that answers from a file, with no network."""
     _refuse(route, "dialect", "base_url", "credential", "headers", "options")
     if route.path is None:
-        raise invalid_config("the fixture adapter needs path, the fixture's file or a sample's name")
-    return FixtureLlmAdapter(load_fixture(route.path))
+        raise invalid_config(f"the adapter {route.adapter} needs path, the file that it answers from")
+    if route.adapter == "fixture":
+        from limen.fixture import FixtureLlmAdapter, load_fixture
+
+        return FixtureLlmAdapter(load_fixture(route.path))
+    from limen.recording import Cassette, CassetteAdapter
+
+    return CassetteAdapter(Cassette.load(route.path), [wire_of(name) for name in _wire_names()], models=route.models)
 
 
 def _plugin(point: EntryPoint, route: Route) -> LlmAdapter:
