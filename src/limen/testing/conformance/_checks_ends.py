@@ -155,17 +155,11 @@ async def _after_the_end(bench: Bench) -> None:
         outcome.expect(outcome.text == "Hello from the mock provider.", f"the text is {outcome.text!r}")
 
 
-@check("W6", "end-without-finish", "An end marker without a finish before it means what the wire says it means")
+@check("W6", "end-without-finish", "An end marker without a finish before it is a stop")
 async def _end_without_finish(bench: Bench) -> None:
     outcome = await bench.outcome("text+no-finish")
-    if bench.wire.silent_end == "stop":
-        outcome.expect_success("stop")
-        return
-    codes = ("STREAM_CLOSED", "MALFORMED_RESPONSE")
-    outcome.expect(
-        outcome.failure is not None and outcome.failure.code in codes,
-        f"ended {outcome.ending()}, expected {' or '.join(codes)}",
-    )
+    outcome.expect_success("stop")
+    outcome.expect(outcome.text == "Hello from the mock provider.", f"the text is {outcome.text!r}")
 
 
 @check(

@@ -93,9 +93,9 @@ class Outcome(NamedTuple):
 
     @property
     def calls(self) -> list[ToolCallBlock]:
-        """The tool calls that were closed."""
-        ends = [chunk.block for chunk in self.chunks if isinstance(chunk, BlockEnd)]
-        return [block for block in ends if isinstance(block, ToolCallBlock)]
+        """The tool calls that were closed, in the order of their indexes."""
+        ends = {chunk.index: chunk.block for chunk in self.chunks if isinstance(chunk, BlockEnd)}
+        return [block for _, block in sorted(ends.items()) if isinstance(block, ToolCallBlock)]
 
     @property
     def usage(self) -> TokenUsage | None:

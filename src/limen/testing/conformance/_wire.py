@@ -33,21 +33,21 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     """What of a wire cannot be seen from outside. Where a wire lacks something, its checks do not apply.
 
     `speaker` speaks it. `sse`: whether it is framed as server-sent events. `arguments`: whether it hands over tool
-    arguments as strings, or as objects. `takes_arguments`: the same for the way back. `block_events`: whether it has
-    block events of its own (C18). `stop_sequences`: whether it says which stop sequence matched. `unknown_events`: what
-    its forward-compatibility rule says of event types that nobody documented (C15). `silent_end`: what an end marker
-    without a finish means (W6).
+    arguments as strings, or as objects; `takes_arguments`: the same for the way back; `no_arguments`: what a call without any
+    becomes. `block_events`: whether it has block events of its own (C18). `stop_sequences`: whether it says which stop
+    sequence matched. `unknown_events`: what its forward-compatibility rule says of event types that nobody documented
+    (C15).
     """
 
     speaker: Speaker
     sse: bool = True
     arguments: Literal["string", "object"] = "string"
     takes_arguments: Literal["string", "object"] = "string"
+    no_arguments: Literal["", "{}"] = ""
     block_events: bool = False
     reasoning: bool = True
     stop_sequences: bool = False
     unknown_events: Literal["ignore", "refuse"] = "ignore"
-    silent_end: Literal["stop", "failure"] = "stop"
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ WIRES: Final[Mapping[str, WireDescription]] = MappingProxyType(
             takes_arguments="object",
             block_events=True,
             stop_sequences=True,
-            silent_end="failure",
+            no_arguments="{}",
         ),
     }
 )
