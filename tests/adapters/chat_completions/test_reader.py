@@ -151,6 +151,16 @@ class TestStreams:
         assert outcome.raised is not None
         assert outcome.raised.phase == phase
 
+    def test_a_call_without_a_name_is_malformed_at_the_end_of_the_body_too(self) -> None:
+        """Where no marker comes, the end of the body is when it shows (W4, W6)."""
+        outcome = read_all_ways(part("tool_calls", tool_calls=[{"index": 0, "id": "c"}]))
+
+        assert outcome.raised == Failure(
+            "the answer is not what chat completions allow: the tool call 'c' never got a name",
+            codes.MALFORMED_RESPONSE,
+            phase="mid-stream",
+        )
+
     @pytest.mark.parametrize(
         "payload",
         [
@@ -174,7 +184,7 @@ class TestStreams:
         outcome = read_all_ways(said("Hel") + b"data: " + payload + b"\n\n" + DONE)
 
         assert outcome.kind == "raised MALFORMED_RESPONSE"
-        assert outcome.chunks == HELLO[:1] + [TextDelta(0, "Hel")]
+        assert outcome.chunks == [BlockStart(0, "text"), TextDelta(0, "Hel")]
 
     def test_a_surrogate_half_and_a_wrong_shape_are_malformed(self) -> None:
         """The second way of reading refuses what the first would have refused (S5, C15)."""
@@ -326,7 +336,7 @@ class TestWholeAnswers:
         ],
     )
     def test_forms_of_a_whole_answer(self, body: bytes) -> None:
-        """Blank lines before it, a stream's tail after it, a delta beside the message, or wrapped as an event (Q137)."""
+        """Blank lines before it, a stream's tail after it, a delta beside the message, or as an event (Q137)."""
         assert read_all_ways(body).chunks == HELLO
 
     def test_a_half_in_a_whole_answer_is_replaced(self) -> None:
@@ -344,7 +354,7 @@ class TestWholeAnswers:
         ("body", "code"),
         [
             (
-                b'{"error":{"code":400,"message":"exceeds the available context size","type":"exceed_context_size_error"}}',
+                b'{"error":{"code":400,"message":"too many tokens","type":"exceed_context_size_error"}}',
                 codes.CONTEXT_WINDOW_EXCEEDED,
             ),
             (b'{"error":"down"}', codes.SERVER),

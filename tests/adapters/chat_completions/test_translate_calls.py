@@ -221,6 +221,10 @@ CASES: dict[str, tuple[list[bytes], list[tuple[str, str, str]]]] = {
         ],
         [("c", "f", "4 + 4")],
     ),
+    "no JSON at all": (
+        [calling(fragment("{\\}", id="c", name="f")), calling(fragment("{", name="f"))],
+        [("c", "f", "{\\}"), (made(1), "f", "{")],
+    ),
     "arguments that are null": ([calling(fragment("null", id="c", name="f"))], [("c", "f", "null")]),
     "large integers": (
         [calling(fragment('{"id": 12345678901234567890123}', id="c", name="f"))],
@@ -381,6 +385,13 @@ def test_halves_of_a_surrogate_pair_meet_in_the_next_fragment() -> None:
         BlockEnd(1, ToolCallBlock("d", "g", "\ufffd")),
         Finish(TOOL_CALLS),
     ]
+
+
+def test_a_call_that_waits_with_half_a_pair_starts_at_the_end() -> None:
+    """The half alone is no text that would make an id; at the end it is U+FFFD, and the id is made (S5, W4)."""
+    body = rb'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"\ud83d"}}]}}]}'
+
+    assert read_all_ways(body + b"\n\n" + DONE).calls == [(made(0), "f", "\ufffd")]
 
 
 def test_names_and_ids_are_valid_text() -> None:

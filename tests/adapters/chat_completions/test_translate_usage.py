@@ -41,7 +41,7 @@ def test_usage_comes_once_after_every_block_and_before_the_finish() -> None:
     ("report", "usage"),
     [
         ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}, TokenUsage(10, 5)),
-        # inclusive: OpenAI
+        # OpenAI counts the cached part inside the prompt
         (
             {"prompt_tokens": 283, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 256}},
             TokenUsage(27, 5, 256),
