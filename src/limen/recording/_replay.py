@@ -23,7 +23,7 @@ from limen.contract import (
     encode,
     loads,
 )
-from limen.recording._cassette import Cassette, Exchange, RecordedRequest, to_text
+from limen.recording._cassette import Cassette, Exchange, RecordedRequest, RecordedResponse, to_text
 from limen.recording._match import SHOWN, Difference, differences
 from limen.recording._redact import REQUEST_IDS, Redaction
 
@@ -57,10 +57,11 @@ class Replay:
         exchange = self._exchange
         response = exchange.response
         if response is None:
-            raise self._broken("connect")
+            # Whether the connection came about, the recording does not tell.
+            raise self._broken("headers")
         self.call_facts.request_id = _request_id(response.headers)
         if not 200 <= response.status < 300:
-            raise self._refused()
+            raise self._refused(response)
         reader = self._wire.reader(
             dialect=exchange.dialect, id_seed=self._seed, content_type=response.headers.get("content-type")
         )
@@ -85,18 +86,18 @@ class Replay:
             request_id = facts.request_id or reader.call_facts.request_id
             raise LlmError.of(replace(facts, phase=facts.phase or _phase(reader), request_id=request_id))
 
-    def _refused(self) -> LlmError:
-        exchange, response = self._exchange, self._exchange.response
-        if response is None:  # pragma: no cover - asked before
-            return self._broken("headers")
-        failure = self._wire.classify(response.status, response.headers, response.body, dialect=exchange.dialect)
+    def _refused(self, response: RecordedResponse) -> LlmError:
+        dialect = self._exchange.dialect
+        failure = self._wire.classify(response.status, response.headers, response.body, dialect=dialect)
         request_id = failure.request_id or self.call_facts.request_id
         status = failure.status or response.status
         return LlmError.of(replace(failure, phase="headers", status=status, request_id=request_id))
 
     def _broken(self, phase: Phase) -> LlmError:
         code = self._exchange.failure or codes.STREAM_CLOSED
-        return LlmError(f"the recorded call ended here with {code}", code, phase=phase)
+        return LlmError(
+            f"the recorded call ended here with {code}", code, phase=phase, request_id=self.call_facts.request_id
+        )
 
 
 def _phase(reader: WireReader) -> Phase:
