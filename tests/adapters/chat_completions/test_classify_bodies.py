@@ -71,15 +71,38 @@ def test_a_code_without_a_message_is_named() -> None:
         (
             b"<html><head><title>502 Bad\n Gateway &amp; more</title></head></html>",
             "text/html; charset=utf-8",
-            "the provider answered HTTP 502 with a page (text/html) and no error message: 502 Bad Gateway & more",
+            "the provider answered HTTP 502 without a message, but with a page (text/html): 502 Bad Gateway & more",
         ),
-        (b"<html></html>", None, "the provider answered HTTP 502 with a page (text/html) and no error message"),
+        (b"<html></html>", None, "the provider answered HTTP 502 without a message, but with a page (text/html)"),
     ],
 )
 def test_Q100_a_body_that_is_no_json(body: bytes, content_type: str | None, message: str) -> None:
     """A proxy's page is named by status and title and never dumped; plain text is the message."""
     headers = {} if content_type is None else {"Content-Type": content_type}
     assert classify_answer(502, headers, body) == Failure(message, codes.SERVER, "headers", 502)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "message"),
+    [
+        (
+            302,
+            {"Location": "https://other.test/v1?api_key=abcdef"},
+            "the provider answered HTTP 302 without a message; it redirects to "
+            "https://other.test/v1?api_key=[redacted], and redirects are not followed: set base_url to where the API is",
+        ),
+        (
+            307,
+            {},
+            "the provider answered HTTP 307 without a message; it redirects to nowhere, "
+            "and redirects are not followed: set base_url to where the API is",
+        ),
+        (404, {}, "the provider answered HTTP 404 without a message; is base_url what stands before the wire's path?"),
+    ],
+)
+def test_K6_a_wrong_address_says_what_to_do(status: int, headers: dict[str, str], message: str) -> None:
+    """A redirect and a bare 404 speak to whoever set the address; a key in a target is masked (K6, E5)."""
+    assert classify_answer(status, headers, b"").message == message
 
 
 def test_Q168_an_upstream_error_is_unwrapped() -> None:

@@ -71,7 +71,7 @@ def classify_answer(
         delay = _body_delay_ms(facts, rules, moment)
     code = judge(facts, status, rules=rules, hinted=delay is not None)
     return Failure(
-        message=_message(facts, status, lower.get("content-type")),
+        message=_message(facts, status, lower),
         code=code or (http_code(status) if status >= 300 else codes.SERVER),
         phase="headers",
         status=status,
@@ -97,7 +97,7 @@ def classify_event(
     delay = _body_delay_ms(facts, rules, time.time() if now is None else now)
     code = judge(facts, status, rules=rules, hinted=delay is not None)
     return Failure(
-        message=_message(facts, None, None),
+        message=_message(facts, None, {}),
         code=code or codes.SERVER,
         phase=phase,
         provider_code=_word(facts.provider_code),
@@ -190,15 +190,23 @@ def _word(word: str | None) -> str | None:
     return cleaned or None
 
 
-def _message(facts: ErrorFacts, status: int | None, content_type: str | None) -> str:
+def _message(facts: ErrorFacts, status: int | None, headers: Mapping[str, str]) -> str:
     if facts.message and facts.kind != "html":
         text = scrub(facts.message)
         return text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE - 1]}…"
-    where = "the stream carried an error" if status is None else f"the provider answered HTTP {status}"
+    if status is None:
+        said = "the stream carried an error without a message"
+    else:
+        said = f"the provider answered HTTP {status} without a message"
     if facts.kind == "html":
-        media = (content_type or "text/html").partition(";")[0].strip()
-        title = f": {scrub(facts.message)}" if facts.message else ""
-        return f"{where} with a page ({media[:_MAX_WORD]}) and no error message{title}"
+        media = headers.get("content-type", "text/html").partition(";")[0].strip()[:_MAX_WORD]
+        said += f", but with a page ({media})" + (f": {scrub(facts.message)}" if facts.message else "")
     if facts.provider_code is not None:
-        return f"{where} without a message; its code is {_word(facts.provider_code)}"
-    return f"{where} without a message"
+        said += f"; its code is {_word(facts.provider_code)}"
+    if status is not None and 300 <= status < 400:
+        # K6: a redirect would carry the key along.
+        target = _word(headers.get("location")) or "nowhere"
+        said += f"; it redirects to {target}, and redirects are not followed: set base_url to where the API is"
+    elif status == 404:
+        said += "; is base_url what stands before the wire's path?"
+    return said
