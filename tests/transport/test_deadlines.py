@@ -142,8 +142,8 @@ async def test_one_timer_serves_many_reads() -> None:
         clock.wait()
     assert clock._handle is armed
     await asyncio.sleep(0.05)
-    clock.silence = 0.01
     clock.resume()
+    clock.end_on_silence(0.01)
     clock.wait()
     assert clock._handle is not armed
     clock.stop()
@@ -179,3 +179,17 @@ def test_limits_are_positive_and_finite(field: str, value: object) -> None:
     """No limit is zero, negative, endless or a string (T1)."""
     with pytest.raises(ValueError, match=field):
         msgspec.structs.replace(Timeouts(), **{field: value})
+
+
+async def test_limits_that_shrink_move_the_timer() -> None:
+    """An `idle_event` shorter than what was left of `first_event` is met in time (T1)."""
+    expired: list[LlmError | None] = []
+    clock = Deadlines(asyncio.get_running_loop(), Timeouts(first_event=30, idle_event=0.05), expired.append)
+    clock.sent()
+    clock.answered()
+    clock.wait()
+    clock.resume()
+    clock.event()
+    clock.wait()
+    await asyncio.sleep(0.1)
+    assert [None if error is None else error.failure.phase for error in expired] == ["mid-stream"]

@@ -51,7 +51,18 @@ class WireStream:
     may be another one than at the start.
     """
 
-    __slots__ = ("_answer", "_begun", "_call", "_chunks", "_events", "_failure", "_over", "_reader", "call_facts")
+    __slots__ = (
+        "_answer",
+        "_begun",
+        "_call",
+        "_chunks",
+        "_events",
+        "_failure",
+        "_may_end",
+        "_over",
+        "_reader",
+        "call_facts",
+    )
 
     def __init__(self, call: WireCall) -> None:
         self.call_facts = CallFacts()
@@ -60,6 +71,7 @@ class WireStream:
         self._reader: WireReader | None = None
         self._chunks: deque[StreamChunk] = deque()
         self._events = 0
+        self._may_end = False
         self._failure: LlmError | None = None
         self._begun = False
         self._over = False
@@ -69,7 +81,7 @@ class WireStream:
 
     async def __anext__(self) -> StreamChunk:
         if not self._chunks:
-            self._chunks.extend(await self._read())
+            self._chunks.extend(await self.next_batch())
             if not self._chunks:
                 raise StopAsyncIteration
         return self._chunks.popleft()
@@ -80,7 +92,30 @@ class WireStream:
             batch = list(self._chunks)
             self._chunks.clear()
             return batch
-        return await self._read()
+        if not self._begun and not self._over:
+            self._begun = True
+            await self._begin()
+        answer, reader = self._answer, self._reader
+        while not self._over and answer is not None and reader is not None:
+            if self._failure is not None:
+                self._over = True
+                raise self._failure
+            data, broken = b"", None
+            try:
+                data = await answer.read()
+            except LlmError as failure:
+                broken = failure
+            except BaseException:
+                self._over = not answer.readable
+                raise
+            if broken is not None:
+                self._over = True
+                raise self._judged(broken)
+            chunks = reader.feed(data) if data else reader.eof()
+            self._follow(answer, reader, data, chunks)
+            if chunks:
+                return chunks
+        return []
 
     async def aclose(self) -> None:
         """Close the connection before returning; harmless after the end, and more than once."""
@@ -88,19 +123,6 @@ class WireStream:
         self._chunks.clear()
         if self._answer is not None:
             await self._answer.close()
-
-    async def _read(self) -> list[StreamChunk]:
-        if not self._begun and not self._over:
-            self._begun = True
-            await self._begin()
-        while not self._over:
-            if self._failure is not None:
-                self._over = True
-                raise self._failure
-            chunks = await self._step()
-            if chunks:
-                return chunks
-        return []
 
     async def _begin(self) -> None:
         failure: LlmError | None = None
@@ -148,24 +170,8 @@ class WireStream:
             )
         )
 
-    async def _step(self) -> list[StreamChunk]:
-        """Take one read; the failure that it ended with is kept until its chunks were handed over."""
-        answer, reader = self._answer, self._reader
-        if answer is None or reader is None:  # aclose() came while the request was on its way
-            return []
-        broken: LlmError | None = None
-        data = b""
-        try:
-            data = await answer.read()
-        except LlmError as failure:
-            broken = failure
-        except BaseException:
-            self._over = not answer.readable
-            raise
-        if broken is not None:
-            self._over = True
-            raise self._judged(broken)
-        chunks = reader.feed(data) if data else reader.eof()
+    def _follow(self, answer: HttpAnswer, reader: WireReader, data: bytes, chunks: list[StreamChunk]) -> None:
+        """Do what the reader found in this read means for the connection."""
         if reader.events != self._events:
             if self._events == 0:
                 self.call_facts.first_event_ms = answer.since_sent_ms
@@ -179,12 +185,10 @@ class WireStream:
             answer.drop()
             self._failure = self._judged(reader.failure)
         elif not data:
-            self._failure = self._judged(
-                LlmError("the answer ended before it was complete", codes.STREAM_CLOSED, phase=self._phase())
-            )
-        else:
+            self._failure = self._judged(LlmError("the answer ended before it was complete", codes.STREAM_CLOSED))
+        elif reader.may_end != self._may_end:
+            self._may_end = reader.may_end
             answer.end_on_silence(self._call.silence if reader.may_end else None)
-        return chunks
 
     def _complete(self, chunks: list[StreamChunk]) -> None:
         """Give an in-band failure the facts that only the connection knows."""

@@ -2,10 +2,15 @@
 
 Only waiting is counted: each limit has a budget that shrinks while the call waits for the peer, so a consumer may
 take as long as it likes between two reads. The `connect` limit is not kept here but by the HTTP client.
+
+A timer that is armed comes too early rather than too late: whatever the consumer takes moves the limits away from
+it. When it fires it looks whether a limit has passed, and is armed again if none has. So a wait costs two readings
+of the clock.
 """
 
 import asyncio
 from collections.abc import Callable
+from time import monotonic
 
 from limen.contract import LlmError, Phase, Timeouts, codes
 
@@ -14,23 +19,23 @@ class Deadlines:
     """The clock of one call: `wait` before each wait for the peer, `resume` after it.
 
     `sent`, `answered` and `event` say how far the call has come (E6): the request is on its way, the head is here, a
-    model event is. When a limit passes while the call waits, `expire` is called with the failure. Where `silence` is
-    set, so long a wait is no failure but the end of the body (S6), and `expire` is called with `None`.
+    model event is. When a limit passes while the call waits, `expire` is called with the failure. Where
+    `end_on_silence` was set, so long a wait is no failure but the end of the body (S6): `expire` gets `None`.
     """
 
     __slots__ = (
+        "_armed",
         "_began",
-        "_due",
         "_event_left",
         "_expire",
         "_handle",
         "_loop",
+        "_silence",
         "_timeouts",
         "_total_left",
         "_waiting",
         "phase",
         "sent_at",
-        "silence",
     )
 
     def __init__(
@@ -41,12 +46,12 @@ class Deadlines:
         self._expire = expire
         self.phase: Phase = "connect"
         self.sent_at: float | None = None
-        self.silence: float | None = None
+        self._silence: float | None = None
         self._event_left = timeouts.first_event
         self._total_left = timeouts.total
         self._began = 0.0
         self._waiting = False
-        self._due: float | None = None  # when this wait passes a limit; None while nobody waits
+        self._armed = False  # whether the timer comes soon enough for every limit
         self._handle: asyncio.TimerHandle | None = None
 
     def sent(self) -> None:
@@ -56,41 +61,43 @@ class Deadlines:
         self.phase = "headers"
         waiting = self._waiting
         self.resume()
-        self.sent_at = self._loop.time()
+        self.sent_at = monotonic()
+        self._armed = False
         if waiting:
             self.wait()
 
     def answered(self) -> None:
         """The head is here: from now on silence is counted too."""
         self.phase = "first-event"
+        self._armed = False
 
     def event(self) -> None:
         """A model event arrived: the time to the next one begins."""
         self.phase = "mid-stream"
-        self._event_left = self._timeouts.idle_event
+        limit = self._timeouts.idle_event
+        if limit < self._event_left:
+            self._armed = False
+        self._event_left = limit
+
+    def end_on_silence(self, seconds: float | None) -> None:
+        """From now on so long a wait is the end of the body; `None` takes that back."""
+        if seconds != self._silence:
+            self._silence = seconds
+            self._armed = False
 
     def wait(self) -> None:
         """Begin to count."""
+        self._began = monotonic()
         self._waiting = True
-        self._began = began = self._loop.time()
-        left = self._left()
-        if left is None:
-            return
-        self._due = due = began + left
-        handle = self._handle
-        if handle is None:
-            self._handle = self._loop.call_at(due, self._tick)
-        elif due < handle.when():
-            handle.cancel()
-            self._handle = self._loop.call_at(due, self._tick)
+        if not self._armed:
+            self._arm()
 
     def resume(self) -> None:
         """Stop counting; book what was spent."""
         if not self._waiting:
             return
         self._waiting = False
-        spent = self._loop.time() - self._began
-        self._due = None
+        spent = monotonic() - self._began
         if self.sent_at is not None:
             self._event_left -= spent
         if self._total_left is not None:
@@ -99,13 +106,12 @@ class Deadlines:
     def stop(self) -> None:
         """The call is over: count nothing, hold no timer."""
         self._waiting = False
-        self._due = None
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
 
     def _left(self) -> float | None:
-        """Return how long this wait may last."""
+        """Return how long the wait that began last may take in all; `None` is for ever."""
         left = self._total_left
         if self.sent_at is None:
             return left
@@ -113,29 +119,39 @@ class Deadlines:
             left = self._event_left
         if self.phase != "headers":
             left = min(left, self._timeouts.idle_bytes)
-            if self.silence is not None:
-                left = min(left, self.silence)
+            if self._silence is not None:
+                left = min(left, self._silence)
         return left
+
+    def _arm(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+        left = self._left()
+        if left is not None:
+            self._handle = self._loop.call_later(self._began + left - monotonic(), self._tick)
+        self._armed = True
 
     def _tick(self) -> None:
         self._handle = None
-        due = self._due
-        if due is None:
+        self._armed = False
+        if not self._waiting:
             return
-        if self._loop.time() < due:
+        limit = self._left()
+        if limit is not None and monotonic() - self._began < limit:
             # The wait that armed the timer ended long ago; this one may go on.
-            self._handle = self._loop.call_at(due, self._tick)
+            self._arm()
             return
-        limit = due - self._began
+        waited = monotonic() - self._began
         self.resume()
-        self._expire(self._verdict(limit))
+        self._expire(self._verdict(waited))
 
     def _verdict(self, waited: float) -> LlmError | None:
         """Say which limit a wait of this length has passed."""
         limits = self._timeouts
         if self._total_left is not None and self._total_left <= 0:
             message = f"the call took longer than {limits.total:g} s (timeouts.total), the consumer's own time aside"
-        elif self.phase != "headers" and self.silence is not None and waited >= self.silence:
+        elif self.phase != "headers" and self._silence is not None and waited >= self._silence:
             return None
         elif self._event_left > 0:
             message = f"not a byte arrived for {limits.idle_bytes:g} s (timeouts.idle_bytes)"

@@ -7,6 +7,7 @@ client raises leaves as `LlmError` with its phase (E1, E6).
 import asyncio
 import warnings
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -95,13 +96,13 @@ class HttpAnswer:
 
     def end_on_silence(self, seconds: float | None) -> None:
         """From now on so long a silence is the clean end of the body, `None` takes that back (S6)."""
-        self._exchange.deadlines.silence = seconds
+        self._exchange.deadlines.end_on_silence(seconds)
 
     @property
     def since_sent_ms(self) -> float:
         """Milliseconds since the request was sent."""
         sent = self._exchange.deadlines.sent_at
-        return 0.0 if sent is None else (self._exchange.loop.time() - sent) * 1000
+        return 0.0 if sent is None else (monotonic() - sent) * 1000
 
     async def error_body(self) -> bytes:
         """Return an error's body as far as it came, up to `limits.error_bytes`, and leave no connection open.
