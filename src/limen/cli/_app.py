@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from limen._version import __version__
-from limen.cli import _calls, _doctor, _fixture, _mock, _offline, _routes, _settings
+from limen.cli import _calls, _check, _doctor, _fixture, _mock, _offline, _recorded, _routes, _settings
 from limen.cli._report import exit_code_of
 
 app = typer.Typer(
@@ -34,7 +34,8 @@ def _before(
     *,
     _: Annotated[bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version.")] = False,
 ) -> None:
-    _settings.use_config(config)
+    if config is not None:
+        _settings.use_config(config)
 
 
 app.command("stream")(_calls.stream)
@@ -44,14 +45,24 @@ app.command("doctor")(_doctor.doctor)
 app.command("decode")(_offline.decode)
 app.command("request")(_offline.request)
 app.command("classify")(_offline.classify)
+app.command("record", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_recorded.record)
+app.command("replay")(_recorded.replay)
+app.command("trace")(_recorded.trace)
 app.command("mock")(_mock.mock)
+app.command("check")(_check.check)
 app.add_typer(_fixture.app, name="fixture")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; whatever goes wrong is one line on stderr."""
+    _settings.use_config(None)
     try:
-        returned: object = app(list(arguments), prog_name="limen", standalone_mode=False)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the command's outermost frame: everything is reported here
+        return invoke(arguments)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the command's outermost frame: all is reported here
         return exit_code_of(error)
+
+
+def invoke(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code; raises what goes wrong."""
+    returned: object = app(list(arguments), prog_name="limen", standalone_mode=False)
     return returned if isinstance(returned, int) else 0

@@ -3,8 +3,8 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Coroutine, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Annotated, TypeVar
 
 import typer
@@ -13,7 +13,9 @@ from limen import _compose
 from limen.cli import _settings
 from limen.cli._report import INTERRUPTED, UsageProblem, complain, complain_failure
 from limen.cli._show import JsonLines, Readable
+from limen.config import Config
 from limen.contract import AbortController, Failure, Finish, GenerateOptions, LlmError, codes, user
+from limen.recording import Recorder
 from limen.runtime import LlmRuntime, Retry, RetryWait
 
 T = TypeVar("T")
@@ -49,19 +51,12 @@ def stream(
 
 async def _stream(options: GenerateOptions, controller: AbortController, view: JsonLines | Readable) -> int:
     failure: Failure | None = None
-    loader = _compose.ConfigLoader(_settings.config_file(), _settings.APP)
-    async with LlmRuntime(loader=loader) as llm:
-        await llm.reload()
-        check_route(options.provider, [info.id for info in llm.list_providers()])
-        # Whoever watches can try again; only a route that is configured to be retried is.
-        if any(route.retry for route in loader.config.routes if route.name == options.provider):
-            llm.use(Retry(on_wait=_tell_wait))
+    async with opened(options.provider) as llm, llm.stream(options) as chunks:
         with interrupts(controller):
-            async with llm.stream(options) as chunks:
-                async for chunk in chunks:
-                    view.show(chunk)
-                    if isinstance(chunk, Finish):
-                        failure = chunk.reason.failure
+            async for chunk in chunks:
+                view.show(chunk)
+                if isinstance(chunk, Finish):
+                    failure = chunk.reason.failure
     view.end()
     if failure is None:
         return 0
@@ -69,6 +64,28 @@ async def _stream(options: GenerateOptions, controller: AbortController, view: J
         complain(codes.ABORTED, "interrupted; what had arrived is above")
         return INTERRUPTED
     return complain_failure(failure)
+
+
+@asynccontextmanager
+async def opened(route: str) -> AsyncGenerator[LlmRuntime, None]:
+    """Open the configured runtime for a call of one route; raises `NO_ADAPTER` where there is no such route."""
+    loader = _compose.ConfigLoader(_settings.config_file(), _settings.APP)
+    async with LlmRuntime(loader=loader) as llm:
+        await llm.reload()
+        check_route(route, [info.id for info in llm.list_providers()])
+        # Whoever watches can try again; only a route that is configured to be retried is.
+        if any(one.retry for one in loader.config.routes if one.name == route):
+            llm.use(Retry(on_wait=_tell_wait))
+        asked = _settings.recording_asked()
+        if asked is not None:
+            llm.use(Recorder(asked.out, wires=_wires(loader.config), redact=asked.redact))
+        yield llm
+
+
+def _wires(config: Config) -> dict[str, tuple[str, str | None]]:
+    """Say which wire and dialect each route speaks; the traffic itself does not tell."""
+    spoken = ((route.name, _compose.codec_of(route)) for route in config.routes)
+    return {name: (codec.wire, codec.dialect) for name, codec in spoken if codec is not None}
 
 
 def _tell_wait(wait: RetryWait) -> None:

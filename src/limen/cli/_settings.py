@@ -1,13 +1,25 @@
-"""What stands before the command's name: `limen --config FILE …`."""
+"""What stands before a command: `limen --config FILE …`, `limen record --out FILE -- …`."""
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from limen._version import __version__
 
 APP: Final = f"limen-cli/{__version__}"
 
+
+class Recording(NamedTuple):
+    """Where calls are kept, and what is left out beside every secret."""
+
+    out: Path
+    redact: Sequence[str]
+
+
 _CONFIG: ContextVar[str | None] = ContextVar("limen_cli_config", default=None)
+_RECORDING: ContextVar[Recording | None] = ContextVar("limen_cli_recording", default=None)
 
 
 def use_config(file: str | None) -> None:
@@ -18,3 +30,18 @@ def use_config(file: str | None) -> None:
 def config_file() -> str | None:
     """Return the configuration file that was named, if any."""
     return _CONFIG.get()
+
+
+@contextmanager
+def recording(asked: Recording) -> Generator[None, None, None]:
+    """Keep the calls of the commands inside."""
+    token = _RECORDING.set(asked)
+    try:
+        yield
+    finally:
+        _RECORDING.reset(token)
+
+
+def recording_asked() -> Recording | None:
+    """Return where calls are to be kept, if they are."""
+    return _RECORDING.get()

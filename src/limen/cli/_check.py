@@ -1,0 +1,27 @@
+"""`limen check`: the judge for any adapter."""
+
+from typing import Annotated
+
+import typer
+
+from limen.cli._report import UsageProblem
+
+
+def check(
+    target: Annotated[str, typer.Argument(help="module:factory, which takes an endpoint and returns an adapter.")],
+    *,
+    wire: Annotated[str, typer.Option(help="The wire's name, or module:description for a wire of your own.")],
+    report: Annotated[str | None, typer.Option(help="Write the same as one HTML page.")] = None,
+    basics: Annotated[bool, typer.Option("--basics", help="Only what a new adapter must pass first.")] = False,
+) -> None:
+    """Try every promise of the contract on an adapter; print the results rule by rule."""
+    try:
+        from limen.testing.conformance import UsageError, run_check
+    except ImportError:
+        raise UsageProblem("the judge needs h11: pip install 'limen[mock]'") from None
+    problem: str
+    try:
+        raise typer.Exit(run_check(target, wire=wire, report=report, basics=basics, write=typer.echo))
+    except UsageError as wrong:
+        problem = str(wrong)
+    raise UsageProblem(problem)
