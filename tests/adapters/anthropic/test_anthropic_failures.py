@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from adapters.anthropic._messages_wire import (
     Outcome,
     call,
@@ -17,7 +18,6 @@ from adapters.anthropic._messages_wire import (
     text,
     thinking,
 )
-
 from limen.adapters.anthropic import WIRE
 from limen.contract import (
     BlockStart,

@@ -1,4 +1,4 @@
-"""Every recorded Anthropic Messages answer gives what the manifest expects; docs/corpus-anthropic.md has the exceptions."""
+"""Every recorded Anthropic Messages answer gives what the manifest expects; exceptions: docs/corpus-anthropic.md."""
 
 import hashlib
 import json
@@ -7,15 +7,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from adapters.anthropic._messages_wire import asking, body_of, read, recordings, rows_of
 
+from adapters.anthropic._messages_wire import asking, body_of, read, recordings, rows_of
 from limen.adapters.anthropic import WIRE
-from limen.contract import Message, TokenUsage, codes, tool_result, user
+from limen.contract import Message, TokenUsage, ToolCallBlock, codes, tool_result, user
 
 ROWS = rows_of("anthropic-messages")
 HERE = recordings() or Path()
 
-pytestmark = pytest.mark.skipif(not ROWS, reason="no recordings: set LIMEN_RECORDINGS to their folder")
+if not ROWS:
+    pytest.skip("no recordings: set LIMEN_RECORDINGS to their folder", allow_module_level=True)
 
 DIALECTS = {"vertex-anthropic": "vertex", "azure": "azure"}
 KINDS = {"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool-calls", "max_tokens": "max-tokens"}
@@ -199,7 +200,7 @@ def blocks_of(body: bytes) -> list[dict[str, object]]:
     inputs: dict[int, str] = {}
     for line in body.replace(b"\r", b"").split(b"\n"):
         found = json.loads(line[5:]) if line.startswith(b"data:") else {}
-        index, delta = found.get("index"), found.get("delta", {})
+        index, delta = found.get("index", -1), found.get("delta", {})
         match found.get("type"), delta.get("type"):
             case "content_block_start", _:
                 blocks[index] = found["content_block"]
@@ -242,7 +243,7 @@ def sendable(blocks: list[dict[str, object]]) -> list[dict[str, object]]:
 
 def with_results(message: Message) -> list[Message]:
     """A history that goes on after this turn."""
-    calls = [block for block in message.content if hasattr(block, "arguments")]
+    calls = [block for block in message.content if isinstance(block, ToolCallBlock)]
     return [user("q"), message, *(tool_result(call.id, "done") for call in calls), user("and?")]
 
 

@@ -1,8 +1,10 @@
 """What travels with a turn and goes back in place, byte for byte; what never does (R5, N4, C1)."""
 
 import json
+from collections.abc import Mapping
 
 import pytest
+
 from adapters.anthropic._messages_wire import (
     asking,
     call,
@@ -18,7 +20,6 @@ from adapters.anthropic._messages_wire import (
     text,
     thinking,
 )
-
 from limen.adapters._codec import BuildContext
 from limen.adapters.anthropic import WIRE
 from limen.contract import (
@@ -44,7 +45,7 @@ FOUND = {
 REDACTED = {"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3pzix/"}
 
 
-def kept(block: dict[str, object]) -> bytes:
+def kept(block: Mapping[str, object]) -> bytes:
     """A block that is complete in its start."""
     fields = {name: value for name, value in block.items() if name != "type"}
     return item(0, str(block["type"]), **fields)

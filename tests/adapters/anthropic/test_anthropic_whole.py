@@ -14,7 +14,6 @@ from adapters.anthropic._messages_wire import (
     text,
     thinking,
 )
-
 from limen.contract import codes
 
 MESSAGE = {

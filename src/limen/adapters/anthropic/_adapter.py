@@ -124,12 +124,12 @@ class MessagesReader:
 
     def _take(self, frames: Sequence[SseEvent]) -> list[StreamChunk]:
         chunks: list[StreamChunk] = []
-        parse, translator = self._parser.events, self._translator
+        parse, translate, translator = self._parser.events, self._translator.feed, self._translator
         try:
             for frame in frames:
                 for event in parse(frame.event, frame.data):
                     self.events += 1
-                    chunks += translator.feed(event)
+                    chunks += translate(event)
                 if translator.done:
                     self.done = True
                     break
@@ -287,11 +287,16 @@ class AnthropicAdapter(WireAdapter):
 
     def __init__(self, options: AnthropicOptions | None = None) -> None:
         options = options or AnthropicOptions()
-        WIRE.codec(options.dialect)
-        row = ROWS[options.dialect or WIRE.default_dialect]
-        if options.version is not None:
-            field = "version" if row.body_version is None else "body_version"
-            row = msgspec.structs.replace(row, **{field: options.version})
-        if options.betas:
-            row = msgspec.structs.replace(row, betas=tuple(options.betas))
-        super().__init__(options, MessagesCodec(row))
+        super().__init__(options, codec_of(options))
+
+
+def codec_of(options: AnthropicOptions) -> MessagesCodec:
+    """Return the dialect row that the options name, with what they change of it; an unknown one is `UNSUPPORTED`."""
+    WIRE.codec(options.dialect)
+    row = ROWS[options.dialect or WIRE.default_dialect]
+    if options.version is not None:
+        field = "version" if row.body_version is None else "body_version"
+        row = msgspec.structs.replace(row, **{field: options.version})
+    if options.betas:
+        row = msgspec.structs.replace(row, betas=tuple(options.betas))
+    return MessagesCodec(row)

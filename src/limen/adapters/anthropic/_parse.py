@@ -96,11 +96,27 @@ class Parser:
         self._halves: dict[int | None, tuple[str, str]] = {}
 
     def events(self, name: str | None, payload: bytes) -> list[Event]:
-        """Read one event; an unknown one gives nothing."""
+        """Read one event; an unknown one gives nothing. What the fast decoder reads holds no half of a pair."""
+        try:
+            if len(payload) > self._depth and payload.count(b"{") + payload.count(b"[") > self._depth:
+                return self._carefully(name, payload)
+            event = _EVENT.decode(payload)
+        except (msgspec.DecodeError, RecursionError):
+            return self._carefully(name, payload)
+        if event.type == "content_block_delta" and not event.error and name != "error":
+            delta = event.delta
+            if delta is not None and delta.type in _FIELDS and not self._halves:
+                return [event]
+        return self._any(name, event, payload)
+
+    def _carefully(self, name: str | None, payload: bytes) -> list[Event]:
         try:
             event = loads(payload, _EVENT, depth=self._depth)
         except (msgspec.DecodeError, TooDeep) as fault:
             return _odd(name, payload, fault)
+        return self._any(name, event, payload)
+
+    def _any(self, name: str | None, event: WireEvent, payload: bytes) -> list[Event]:
         if event.error or name == "error":
             return [StreamFailed(payload)]
         if event.type == "content_block_delta" or (event.type is None and name == "content_block_delta"):
@@ -132,9 +148,7 @@ class Parser:
         delta = event.delta
         kind = None if delta is None else delta.type
         if kind in _FIELDS:
-            if self._halves or b"\\u" in payload:
-                return [self._joined(event, _FIELDS[kind])]
-            return [event]
+            return [self._joined(event, _FIELDS[kind])]
         if kind in _ITEM_DELTAS:
             found = _read(payload, _ITEM_EVENT, kind).delta or WireItemDelta()
             fields = {"content": _kept(found.content), "encrypted_content": _kept(found.encrypted_content)}

@@ -3,7 +3,6 @@
 A slot opens its block at its first content (C13): a block that never has any makes none.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Final
 
@@ -27,12 +26,7 @@ from limen.contract import (
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def misplaced(delta: str | None, block: str) -> LlmError:
-    """Make the failure of a delta that its block cannot hold."""
-    return LlmError(f"the answer holds a {delta} in a {block} block", codes.MALFORMED_RESPONSE)
-
-
-class Slot(ABC):
+class Slot:
     """A block in flight; `index` is its place among the blocks that opened, -1 while it has not."""
 
     __slots__ = ("_open", "_parts", "ended", "index", "type")
@@ -48,9 +42,9 @@ class Slot(ABC):
         """What the block's start delivers."""
         return []
 
-    @abstractmethod
     def take(self, delta: WireDelta) -> list[StreamChunk]:
-        """Take a delta that carries content, or raise where this kind of block cannot hold it."""
+        """Take a delta that carries content; one that this kind of block cannot hold is malformed."""
+        raise LlmError(f"the answer holds a {delta.type} in a {self.type} block", codes.MALFORMED_RESPONSE)
 
     def take_item(self, delta: ItemDelta) -> None:
         """Take a delta that makes no chunk; one of an unknown kind says nothing to a known block (C15)."""
@@ -85,7 +79,7 @@ class TextSlot(Slot):
     def take(self, delta: WireDelta) -> list[StreamChunk]:
         """Text, in the way that costs least: this runs once for each token."""
         if delta.type != "text_delta":
-            raise misplaced(delta.type, self.type)
+            return super().take(delta)
         text = delta.text
         if self.index >= 0 and text:
             self._parts.append(text)
@@ -137,7 +131,7 @@ class ThinkingSlot(Slot):
         if delta.type == "thinking_delta":
             return self._think(delta.thinking)
         if delta.type != "signature_delta":
-            raise misplaced(delta.type, self.type)
+            return super().take(delta)
         if delta.signature:
             self._signed.append(delta.signature)
         return []
@@ -194,7 +188,7 @@ class CallSlot(Slot):
     def take(self, delta: WireDelta) -> list[StreamChunk]:
         """A fragment of the arguments, as it is (C8)."""
         if delta.type != "input_json_delta":
-            raise misplaced(delta.type, self.type)
+            return super().take(delta)
         text = delta.partial_json
         if not text:
             return []
