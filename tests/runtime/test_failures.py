@@ -7,7 +7,6 @@ import pickle
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from runtime._adapters import OPEN, Scripted, Step, asking, chunks_of, failed, outcome_of, serving
 
 from limen.contract import (
     AbortController,
@@ -22,6 +21,7 @@ from limen.contract import (
     StreamChunk,
     codes,
 )
+from runtime._adapters import OPEN, Scripted, Step, asking, chunks_of, failed, outcome_of, serving
 
 KEY = "sk-canary-0123456789abcdef"
 
@@ -87,7 +87,10 @@ async def a_coroutine() -> None:
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (a_coroutine, "the adapter's stream() is a coroutine; it returns an async iterator, or is one by having a `yield`"),
+        (
+            a_coroutine,
+            "the adapter's stream() is a coroutine; it returns an async iterator, or is one by having a `yield`",
+        ),
         (lambda: None, "the adapter's stream() returned a NoneType, not an async iterator"),
         (lambda: [OPEN], "the adapter's stream() returned a list, not an async iterator"),
     ],
@@ -216,7 +219,7 @@ class Duck(Exception):
 def tampered(failure: object) -> LlmError:
     """A real one whose facts were exchanged afterwards."""
     error = LlmError("real", codes.SERVER)
-    error._failure = failure  # type: ignore[assignment] # noqa: SLF001 - what a hostile adapter may do
+    error._failure = failure  # type: ignore[assignment]
     return error
 
 

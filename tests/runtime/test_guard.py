@@ -4,21 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from runtime._adapters import (
-    ANSWER,
-    CALL,
-    OPEN,
-    USAGE,
-    Batched,
-    Gate,
-    Scripted,
-    Step,
-    asking,
-    chunks_of,
-    failed,
-    outcome_of,
-    serving,
-)
 
 from limen.contract import (
     MAX_TOKENS,
@@ -40,6 +25,21 @@ from limen.contract import (
     ToolCallBlock,
     ToolCallDelta,
     codes,
+)
+from runtime._adapters import (
+    ANSWER,
+    CALL,
+    OPEN,
+    USAGE,
+    Batched,
+    Gate,
+    Scripted,
+    Step,
+    asking,
+    chunks_of,
+    failed,
+    outcome_of,
+    serving,
 )
 
 START, HEL = OPEN
@@ -154,7 +154,12 @@ async def test_a_batch_that_is_no_list() -> None:
         (*OPEN, failed(codes.SERVER)),
         (*OPEN, Finish(FinishReason("aborted", Failure("enough", codes.ABORTED)))),
         (BlockStart(0, "image"), BlockEnd(0, ImageBlock(url="https://e.test/i.png")), DONE),
-        (CALL_START, ToolCallDelta(0, "call_1", "add", '{"a"'), BlockEnd(0, ToolCallBlock("call_1", "add", '{"a"')), Finish(MAX_TOKENS)),
+        (
+            CALL_START,
+            ToolCallDelta(0, "call_1", "add", '{"a"'),
+            BlockEnd(0, ToolCallBlock("call_1", "add", '{"a"')),
+            Finish(MAX_TOKENS),
+        ),
         (
             START,
             BlockStart(1, "tool-call"),

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Sequence
 
 import pytest
-from runtime._adapters import ANSWER, Scripted, asking, chunks_of, outcome_of, serving
 
 from limen.contract import (
     Failure,
@@ -16,6 +15,7 @@ from limen.contract import (
     codes,
 )
 from limen.runtime import LlmRuntime
+from runtime._adapters import ANSWER, Scripted, asking, chunks_of, outcome_of, serving
 
 
 def names(runtime: LlmRuntime) -> list[str]:

@@ -6,20 +6,6 @@ import threading
 import weakref
 
 import pytest
-from runtime._adapters import (
-    ANSWER,
-    CALLING,
-    OPEN,
-    USAGE,
-    Batched,
-    Gate,
-    Scripted,
-    asking,
-    chunks_of,
-    failed,
-    outcome_of,
-    serving,
-)
 
 from limen.contract import (
     CallFacts,
@@ -39,6 +25,20 @@ from limen.contract import (
     codes,
 )
 from limen.runtime import LlmRuntime, ModelStream
+from runtime._adapters import (
+    ANSWER,
+    CALLING,
+    OPEN,
+    USAGE,
+    Batched,
+    Gate,
+    Scripted,
+    asking,
+    chunks_of,
+    failed,
+    outcome_of,
+    serving,
+)
 
 LEFT = Failure("the stream was left before its end", codes.ABORTED, "mid-stream")
 

@@ -4,10 +4,10 @@ import asyncio
 import logging
 
 import pytest
-from runtime._adapters import Scripted
 
 from limen.contract import LlmError
 from limen.runtime import LlmRuntime
+from runtime._adapters import Scripted
 
 
 def test_each_commit_is_told_once_and_shows_the_new_state() -> None:
@@ -114,6 +114,4 @@ def test_an_asynchronous_listener_needs_a_loop(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.DEBUG, "limen"):
         runtime.register(["a"], Scripted())
 
-    assert [record.getMessage() for record in caplog.records] == [
-        "a topology listener failed: no running event loop"
-    ]
+    assert [record.getMessage() for record in caplog.records] == ["a topology listener failed: no running event loop"]

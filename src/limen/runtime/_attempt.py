@@ -202,7 +202,7 @@ class Attempt(Source):
         signal = self.options.signal
         aborted = signal is not None and signal.aborted
         failure = failure_of(error, phase=self.phase, aborted=aborted)
-        debug("%s/%s failed: %s %s", self.options.provider, self.options.model, failure.code, failure.message)
+        debug("%s/%s failed: %s", self.options.provider, self.options.model, failure.code)
         self.cause, self.failure = error, failure
         return finish(failure)
 

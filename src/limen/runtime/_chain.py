@@ -133,8 +133,10 @@ class Outer(Source):
             more = following
         if more:
             return [*before, *self._finished(f"sent a {type(more[0]).__name__} after the finish")]
-        if (last.reason.kind in ("error", "aborted")) != (last.reason.failure is not None):
-            return [*before, *self._finished(f"has a finish of kind {last.reason.kind} that lacks or has a failure")]
+        kind, failure = last.reason.kind, last.reason.failure
+        if (kind in ("error", "aborted")) != (failure is not None):
+            lacks = "lacks" if failure is None else "has"
+            return [*before, *self._finished(f"has a finish of kind {kind} that {lacks} a failure")]
         self.done = True
         return [*before, last]
 

@@ -1,0 +1,164 @@
+"""Fallback: another route answers where one fails before anything was shown, and the response says which."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from limen.contract import (
+    AbortController,
+    Finish,
+    GenerateOptions,
+    LlmError,
+    ModelSource,
+    Next,
+    RetryPolicy,
+    StreamChunk,
+    codes,
+)
+from limen.runtime import Fallback, LlmRuntime, Retry
+from runtime._adapters import ANSWER, OPEN, USAGE, Gate, Scripted, asking, chunks_of, failed, outcome_of, serving
+
+DOWN = LlmError("down", codes.OVERLOADED)
+
+
+def falling_back(*adapters: Scripted, to: tuple[str | ModelSource, ...] = ("route-2",)) -> LlmRuntime:
+    """A runtime with these adapters and fallback."""
+    runtime = serving(*adapters)
+    runtime.use(Fallback(to))
+    return runtime
+
+
+async def test_the_next_route_answers() -> None:
+    """A failed route is replaced by the next one, with the same options otherwise; the answer says who gave it."""
+    first, second = Scripted((DOWN,)), Scripted()
+    stream = falling_back(first, second).stream(asking())
+
+    assert await chunks_of(stream) == list(ANSWER)
+    response = await stream.response()
+    assert response.info is not None
+    assert (response.info.provider, response.info.model, response.info.attempts) == ("route-2", "model-1", 2)
+    assert response.message is not None
+    assert response.message.source == ModelSource("route-2", "model-1")
+    assert second.seen == [asking("route-2")]
+
+
+async def test_a_route_that_works_is_the_only_one_asked() -> None:
+    """Nothing is asked of other routes where the call's own answers."""
+    first, second = Scripted(), Scripted()
+
+    response = await falling_back(first, second).complete(asking())
+
+    assert response.info is not None
+    assert (response.info.provider, second.seen) == ("route", [])
+
+
+async def test_another_model_for_another_route() -> None:
+    """A `ModelSource` names the model that the other route knows."""
+    third = Scripted()
+    runtime = falling_back(Scripted((DOWN,)), Scripted((DOWN,)), third, to=("route-2", ModelSource("route-3", "big")))
+
+    response = await runtime.complete(asking())
+
+    assert response.message is not None
+    assert response.message.source == ModelSource("route-3", "big")
+    assert [options.model for options in third.seen] == ["big"]
+
+
+async def test_a_route_that_is_not_there_is_passed() -> None:
+    """`NO_ADAPTER` is a failure like another: the next route is asked."""
+    assert (await falling_back(Scripted(), to=("nowhere", "route")).complete(asking("gone"))).text == "Hello"
+
+
+async def test_the_last_failure_is_the_outcome() -> None:
+    """Where every route fails, the call fails as the last one did."""
+    runtime = falling_back(Scripted((DOWN,)), Scripted((LlmError("no", codes.AUTH),)))
+    stream = runtime.stream(asking())
+
+    assert (await outcome_of(stream)).code == codes.AUTH
+    assert stream.info.provider == "route-2"
+
+
+async def test_what_was_shown_is_kept() -> None:
+    """Once a chunk was shown, no other route is asked."""
+    second = Scripted()
+    stream = falling_back(Scripted((*OPEN, DOWN)), second).stream(asking())
+
+    assert (await outcome_of(stream)).code == codes.OVERLOADED
+    assert second.seen == []
+
+
+async def test_complete_falls_back_from_the_middle() -> None:
+    """`complete()` shows nothing before the end, so a failure in the middle falls back too."""
+    response = await falling_back(Scripted((*OPEN, USAGE, failed(codes.SERVER))), Scripted()).complete(asking())
+
+    assert response.text == "Hello"
+
+
+async def test_an_abort_asks_nobody_else() -> None:
+    """An aborted call is over."""
+    controller = AbortController()
+
+    async def abort() -> None:
+        controller.abort()
+
+    second = Scripted()
+    runtime = falling_back(Scripted((abort, DOWN)), second)
+
+    assert (await outcome_of(runtime.stream(asking(signal=controller.signal)))).code == codes.ABORTED
+    assert second.seen == []
+
+
+async def test_each_route_is_retried_by_its_own_policy() -> None:
+    """R9, H286: retry is inside of fallback: each route has its own policy and its own budget."""
+    first = Scripted((DOWN,), policy=RetryPolicy(max_retries=1))
+    second = Scripted((DOWN,), (DOWN,), ANSWER, policy=RetryPolicy(max_retries=2))
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    runtime = serving(first, second)
+    runtime.use(Retry(sleep=sleep, sample=lambda: 0.5))
+    runtime.use(Fallback(["route-2"]))
+
+    response = await runtime.complete(asking())
+
+    assert response.info is not None
+    assert (len(first.seen), len(second.seen), response.info.attempts) == (2, 3, 5)
+    assert waits == [0.5, 0.5, 1.0]
+
+
+async def test_interceptors_inside_of_it() -> None:
+    """R7: an interceptor that was installed later wraps each route's stream."""
+    seen: list[str] = []
+
+    async def observe(options: GenerateOptions, following: Next) -> AsyncIterator[StreamChunk]:
+        seen.append(options.provider)
+        async for chunk in following(options):
+            yield chunk
+
+    runtime = falling_back(Scripted((DOWN,)), Scripted())
+    runtime.use(observe)
+
+    assert (await runtime.complete(asking())).text == "Hello"
+    assert (await runtime.stream(asking()).response()).text == "Hello"
+    assert seen == ["route", "route-2"] * 2
+
+
+async def test_leaving_closes_the_route_that_answers() -> None:
+    """R11: the stream that is shown is closed when it is left."""
+    second = Scripted((*OPEN, Gate()))
+
+    async with falling_back(Scripted((DOWN,)), second).stream(asking()) as stream:
+        await anext(stream)
+
+    assert second.left == 1
+    assert isinstance((await outcome_of(stream)).message, str)
+    assert Finish is not None
+
+
+@pytest.mark.parametrize("routes", [[], "route-2"])
+def test_a_fallback_is_a_list(routes: object) -> None:
+    """A fallback without routes, or with a string for a list, is a mistake of the caller's."""
+    with pytest.raises(ValueError, match="a list of at least one route"):
+        Fallback(routes)  # type: ignore[arg-type] - on purpose

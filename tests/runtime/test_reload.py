@@ -1,0 +1,119 @@
+"""K5, K2: reloading exchanges the routes of a configuration whole or not at all; running calls keep what they have."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from limen.contract import LlmAdapter, LlmError, codes
+from limen.runtime import LlmRuntime
+from runtime._adapters import ANSWER, OPEN, Gate, Scripted, asking, chunks_of, serving
+
+Entries = Sequence[tuple[Sequence[str], LlmAdapter]]
+
+
+class Config:
+    """Gives the next set of routes, or fails; notes what it was asked for."""
+
+    def __init__(self, *sets: Entries | LlmError) -> None:
+        self.sets = list(sets)
+        self.asked: list[object] = []
+
+    async def __call__(self, config: object) -> Entries:
+        """Read."""
+        self.asked.append(config)
+        await asyncio.sleep(0)
+        read = self.sets.pop(0)
+        if isinstance(read, LlmError):
+            raise read
+        return read
+
+
+def names(runtime: LlmRuntime) -> list[str]:
+    """The routes that stand."""
+    return [info.id for info in runtime.list_providers()]
+
+
+class Closable(Scripted):
+    """Counts how often it is closed."""
+
+    closes = 0
+
+    async def aclose(self) -> None:
+        self.closes += 1
+
+
+async def test_a_runtime_made_by_hand_has_nothing_to_reload() -> None:
+    """K5: without a configuration `reload()` says so."""
+    with pytest.raises(LlmError) as caught:
+        await serving(Scripted()).reload()
+
+    assert caught.value.code == codes.INVALID_CONFIG
+
+
+async def test_reload_exchanges_the_routes_in_one_step() -> None:
+    """K5, R8: one commit, one notice, and routes that were registered by hand stay."""
+    config = Config([(["a"], Scripted()), (["b"], Scripted())], [(["b", "c"], Scripted())])
+    runtime = LlmRuntime(loader=config)
+    runtime.register(["mine"], Scripted())
+    told: list[tuple[str, ...]] = []
+    runtime.on_topology(told.append)
+
+    await runtime.reload()
+    await runtime.reload("other.toml")
+
+    assert told == [("mine", "a", "b"), ("mine", "b", "c")]
+    assert config.asked == [None, "other.toml"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        LlmError("limen.toml: routes.a: no", codes.INVALID_CONFIG),
+        [(["a"], Scripted()), (["mine"], Scripted())],
+        [(["a"], Scripted()), (["a"], Scripted())],
+        [(["a"], Scripted()), ([], Scripted())],
+    ],
+)
+async def test_a_bad_reload_leaves_the_last_good_one(bad: Entries | LlmError) -> None:
+    """K5: whatever is wrong with it, nothing of it takes effect."""
+    first = Scripted()
+    config = Config([(["a"], first)], bad, [(["z"], first)])
+    runtime = LlmRuntime(loader=config)
+    runtime.register(["mine"], Scripted())
+    await runtime.reload()
+
+    with pytest.raises(LlmError):
+        await runtime.reload()
+    assert names(runtime) == ["mine", "a"]
+
+    await runtime.reload()
+    assert names(runtime) == ["mine", "z"]
+
+
+async def test_reloads_at_the_same_time_take_turns() -> None:
+    """K5: two reloads do not mix; the later one stands."""
+    runtime = LlmRuntime(loader=Config([(["a"], Scripted())], [(["b"], Scripted())]))
+
+    await asyncio.gather(runtime.reload(), runtime.reload())
+
+    assert names(runtime) == ["b"]
+
+
+async def test_a_call_in_flight_keeps_its_adapter() -> None:
+    """K2: what was begun goes on, and its adapter is closed with the runtime, not before; one that stays, too."""
+    gate = Gate()
+    leaving, staying = Closable((*OPEN, gate, *ANSWER[2:])), Closable()
+    config = Config([(["route"], leaving), (["kept"], staying)], [(["route", "kept"], staying)])
+    runtime = LlmRuntime(loader=config)
+    await runtime.reload()
+    reading = asyncio.create_task(chunks_of(runtime.stream(asking())))
+    await gate.reached.wait()
+
+    await runtime.reload()
+    gate.opened.set()
+
+    assert await reading == list(ANSWER)
+    assert (leaving.closes, staying.closes) == (0, 0)
+    await runtime.aclose()
+    assert (leaving.closes, staying.closes) == (1, 1)
