@@ -87,9 +87,9 @@ def test_Q100_a_body_that_is_no_json(body: bytes, content_type: str | None, mess
     [
         (
             302,
-            {"Location": "https://other.test/v1?api_key=abcdef"},
+            {"Location": "https://b.test/v1?api_key=abcdef"},
             "the provider answered HTTP 302 without a message; it redirects to "
-            "https://other.test/v1?api_key=[redacted], and redirects are not followed: set base_url to where the API is",
+            "https://b.test/v1?api_key=[redacted], and redirects are not followed: set base_url to where the API is",
         ),
         (
             307,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chat_requests import ADD, SCHEMA, attempt, body_of, refusal, tool_turn
+from chat_requests import ADD, PNG, SCHEMA, attempt, body_of, refusal, tool_turn
 from limen.adapters._base import BuildContext
 from limen.adapters._chat_completions import codec
 from limen.contract import (
@@ -13,6 +13,7 @@ from limen.contract import (
     GenerateOptions,
     JsonSchema,
     LlmError,
+    Message,
     ModelInfo,
     TextBlock,
     ToolChoice,
@@ -281,19 +282,19 @@ class TestCache:
         ]
         assert refusal("generic", cache="short").code == codes.UNSUPPORTED
 
-    def test_marks_in_parts_and_where_there_is_no_text(self) -> None:
+    def test_marks_in_parts(self) -> None:
         """In a list of parts the last text is marked; a message without text stays as it is."""
-        from chat_requests import PNG
-
-        mark = {"type": "ephemeral"}
-        parts = body_of("openrouter", messages=[user([TextBlock("a"), PNG])], cache="short")["messages"][0]["content"]
-        image = body_of("openrouter", messages=[user([PNG])], cache="short")["messages"][0]["content"]
+        history = [user([TextBlock("a"), TextBlock("b"), PNG])]
+        parts = body_of("openrouter", messages=history, cache="short")["messages"][0]["content"]
         empty = body_of("openrouter", messages=[system("s"), user("")], cache="short")["messages"][1]["content"]
-        assert (parts[0], [one["type"] for one in image], empty) == (
-            {"type": "text", "text": "a", "cache_control": mark},
-            ["image_url"],
-            "",
-        )
+        assert [one.get("cache_control") for one in parts] == [None, {"type": "ephemeral"}, None]
+        assert empty == ""
+
+    @pytest.mark.parametrize("message", [user([PNG]), user("")])
+    def test_nothing_to_mark(self, message: Message) -> None:
+        """A request for caching that finds no text to mark is refused, not forgotten (Q1)."""
+        error = refusal("openrouter", messages=[message], cache="short")
+        assert str(error).endswith("neither the system text nor the last message has a text to mark")
 
     def test_only_short_where_there_is_no_long(self) -> None:
         """A row that has one of the two refuses the other."""

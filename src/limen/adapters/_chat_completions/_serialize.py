@@ -206,8 +206,8 @@ class _Writer:
         if fields is None and mark is None:
             self._refuse("cache", f"nothing on this wire asks for {hint} prompt caching")
         self._body.update(fields or {})
-        if mark is not None:
-            _mark_breakpoints(messages, mark)
+        if mark is not None and not _mark_breakpoints(messages, mark):
+            self._refuse("cache", "neither the system text nor the last message has a text to mark")
 
     def _extra(self) -> None:
         for wire, fields in (self._options.extra or {}).items():
@@ -269,15 +269,22 @@ def _is_harmless(name: str, value: object) -> bool:
     return name == "modalities" and is_array(value) and "audio" not in value
 
 
-def _mark_breakpoints(messages: list[WireMessage], mark: CacheMark) -> None:
+def _mark_breakpoints(messages: list[WireMessage], mark: CacheMark) -> bool:
     """Mark the end of the system text and of the last message, so that the next turn reads what this one wrote."""
     systems = [message for message in messages if message["role"] == "system"]
-    for message in (*systems[-1:], *messages[-1:]):
-        content = message.get("content")
-        if isinstance(content, str) and content:
-            message["content"] = [{"type": "text", "text": content, "cache_control": mark}]
-        elif isinstance(content, list):
-            parts: list[WireMessage] = content  # pyright: ignore[reportUnknownVariableType] - our own parts, made in _messages
-            texts = [part for part in parts if part["type"] == "text"]
-            if texts:
-                texts[-1]["cache_control"] = mark
+    marked = [_marked(message, mark) for message in (*systems[-1:], *messages[-1:])]
+    return any(marked)
+
+
+def _marked(message: WireMessage, mark: CacheMark) -> bool:
+    content = message.get("content")
+    if isinstance(content, str) and content:
+        message["content"] = [{"type": "text", "text": content, "cache_control": mark}]
+        return True
+    if isinstance(content, list):
+        parts: list[WireMessage] = content  # pyright: ignore[reportUnknownVariableType] - our own, from _messages
+        for part in reversed(parts):
+            if part["type"] == "text":
+                part["cache_control"] = mark
+                return True
+    return False
