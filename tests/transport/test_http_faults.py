@@ -1,6 +1,7 @@
 """Answers that break, byte by byte: what is handed over, what is raised, with which phase."""
 
 import asyncio
+import gzip
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -126,6 +127,26 @@ async def test_a_slow_consumer_gets_all_of_a_large_body_that_breaks() -> None:
             failure = raised
         assert bytes(got) == body
         assert facts(failure) == (codes.TRANSPORT, "first-event")
+
+
+@pytest.mark.parametrize("slow", [False, True], ids=["reading", "slow"])
+async def test_a_coding_that_was_not_asked_for_is_undone(slow: bool) -> None:
+    """gzip that was not asked for is decoded as it comes, however much comes out of it (Q153)."""
+    text = b"".join(b"%07d\n" % number for number in range(700_000))
+
+    async def script(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(HEAD + b"content-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n")
+        await connection.send(chunk(gzip.compress(text, 1)) + LAST)
+        await stay(connection)
+
+    async with opened(script) as (answer, _):
+        got = bytearray()
+        while data := await asyncio.wait_for(answer.read(), 2):
+            got += data
+            if slow:
+                await asyncio.sleep(0.002)
+        assert bytes(got) == text
 
 
 async def test_an_error_body_is_read_within_its_limit() -> None:
