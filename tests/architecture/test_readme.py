@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from _source import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

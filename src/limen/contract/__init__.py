@@ -37,7 +37,8 @@ from limen.contract._encoding import (
     decode_response,
     encode,
 )
-from limen.contract._errors import Failure, ForeignError, LlmError, failure_fault, foreign_text, safe_cause
+from limen.contract._errors import ForeignError, LlmError, foreign_text, safe_cause
+from limen.contract._failure import Failure, failure_fault
 from limen.contract._finish import MAX_TOKENS, STOP, TOOL_CALLS, FinishKind, FinishReason
 from limen.contract._grammar import ChunkGrammar, GrammarError
 from limen.contract._history import check_history

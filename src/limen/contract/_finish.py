@@ -4,7 +4,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from limen.contract._errors import Failure
+from limen.contract._failure import Failure
 
 FinishKind: TypeAlias = Literal["stop", "tool-calls", "max-tokens", "aborted", "error"]
 

@@ -26,7 +26,7 @@ from limen.contract._chunks import (
     ToolCallDelta,
     UsageChunk,
 )
-from limen.contract._errors import Failure, failure_fault
+from limen.contract._failure import Failure, failure_fault
 from limen.contract._finish import FinishReason
 from limen.contract._usage import TokenUsage
 

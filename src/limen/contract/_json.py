@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar
 
 import msgspec
 
-from limen.contract import _codes as codes
-from limen.contract._errors import LlmError
-
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -53,7 +50,7 @@ class FrozenDict(dict[str, V]):
 def freeze(value: object, depth: int = 0) -> object:
     """Return a deeply immutable copy of JSON-like data; what is immutable already is returned as it is.
 
-    Raises `LlmError` `INVALID_OPTIONS` past 128 levels (a cycle too) and for a key that is no string.
+    Raises `ValueError` past 128 levels (a cycle too) and for a key that is no string: a value that cannot be is not made.
     """
     if isinstance(value, FrozenDict):
         return value  # pyright: ignore[reportUnknownVariableType] - its values were frozen when it was made
@@ -72,13 +69,13 @@ def freeze_object(value: Mapping[Any, object], depth: int = 0) -> "FrozenDict[ob
     _check_depth(depth)
     for key in value:
         if not isinstance(key, str):
-            raise LlmError(f"a JSON object's keys are strings, got {type(key).__name__}", codes.INVALID_OPTIONS)
+            raise ValueError(f"a JSON object's keys are strings, got {type(key).__name__}")
     return FrozenDict({key: freeze(item, depth + 1) for key, item in value.items()})
 
 
 def _check_depth(depth: int) -> None:
     if depth >= MAX_DEPTH:
-        raise LlmError(f"the value is nested more than {MAX_DEPTH} levels deep", codes.INVALID_OPTIONS)
+        raise ValueError(f"the value is nested more than {MAX_DEPTH} levels deep")
 
 
 def json_fault(value: object, path: str = "$") -> str | None:

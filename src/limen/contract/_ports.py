@@ -10,7 +10,8 @@ import msgspec
 from limen.contract import _codes as codes
 from limen.contract._abort import AbortSignal
 from limen.contract._chunks import StreamChunk
-from limen.contract._errors import Failure, LlmError
+from limen.contract._errors import LlmError
+from limen.contract._failure import Failure
 from limen.contract._limits import Limits
 from limen.contract._models import ModelInfo, ProviderInfo
 from limen.contract._options import GenerateOptions
