@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+import pytest
+
 from limen.contract import (
     STOP,
     TOOL_CALLS,
@@ -48,7 +50,7 @@ Step = StreamChunk | Exception | Callable[[], Awaitable[object]]
 
 def failed(code: str, message: str = "it failed", **facts: object) -> Finish:
     """An in-band failure."""
-    return Finish(FinishReason("error", Failure(message, code, **facts)))  # type: ignore[arg-type] - facts by name
+    return Finish(FinishReason("error", Failure(message, code, **facts)))  # type: ignore[arg-type]  # facts by name
 
 
 def asking(
@@ -64,7 +66,9 @@ class Scripted(LlmAdapter):
     `seen` are the options of each call; `closed` counts streams that ended in any way, `left` those that were left.
     """
 
-    def __init__(self, *scripts: Sequence[Step], model: ModelInfo | None = None, policy: RetryPolicy | None = None):
+    def __init__(
+        self, *scripts: Sequence[Step], model: ModelInfo | None = None, policy: RetryPolicy | None = None
+    ) -> None:
         self.scripts = list(scripts) or [ANSWER]
         self.model = model
         self.policy = policy
@@ -177,9 +181,7 @@ async def outcome_of(stream: ModelStream) -> Failure:
     assert isinstance(last, Finish)
     failure = last.reason.failure
     assert failure is not None
-    try:
+    with pytest.raises(LlmError) as caught:
         await stream.response()
-    except LlmError as error:
-        assert error.failure == failure
-        return failure
-    raise AssertionError("response() raises where iteration ends in a failure")
+    assert caught.value.failure == failure
+    return failure

@@ -6,6 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
@@ -88,7 +89,7 @@ async def test_an_abort_from_another_thread() -> None:
 
 async def test_an_abort_while_nobody_reads_closes_all_the_same() -> None:
     """Q6: the connection goes also while the consumer is busy elsewhere; the next read says why, once."""
-    gate, adapter = silent()
+    _, adapter = silent()
     controller = AbortController()
     stream = serving(adapter).stream(asking(signal=controller.signal))
     assert await anext(stream) == OPEN[0]
@@ -164,7 +165,7 @@ async def test_an_abort_after_the_end_changes_nothing() -> None:
 
 
 async def test_a_signal_does_not_keep_a_dropped_stream() -> None:
-    """R11: a long-lived signal holds streams weakly, so a dropped one is gone at once, and an abort then is harmless."""
+    """R11: a long-lived signal holds streams weakly: a dropped one is gone at once, and an abort then is harmless."""
     controller = AbortController()
     stream = serving(Batched(OPEN, ANSWER[2:])).stream(asking(signal=controller.signal))
     await anext(stream)
@@ -275,7 +276,7 @@ async def test_cancelling_the_reading_task_closes_and_is_not_renamed(watched: bo
     # What had arrived was shown; what is left to read is how it ended.
     with pytest.raises(Exception, match="left before its end") as caught:
         await stream.response()
-    assert caught.value.partial.text == "Hel"  # type: ignore[attr-defined] - an LlmError
+    assert caught.value.partial.text == "Hel"  # type: ignore[attr-defined]  # an LlmError
 
 
 async def test_cancelling_response_closes_too() -> None:
@@ -343,10 +344,8 @@ async def test_a_swallowed_cancellation_gives_the_next_chunk_and_then_ends() -> 
     class Stubborn(LlmAdapter):
         async def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
             yield OPEN[0]
-            try:
+            with suppress(asyncio.CancelledError):
                 await gate()
-            except asyncio.CancelledError:
-                pass
             yield OPEN[1]
             await gate()
 

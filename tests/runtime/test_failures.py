@@ -1,4 +1,4 @@
-"""E1-E6: whatever an adapter does wrong is one outcome; typed facts are kept, foreign and forged ones are not believed."""
+"""E1-E6: whatever an adapter does wrong is one outcome; typed facts are kept, foreign and forged ones not believed."""
 
 import asyncio
 import inspect
@@ -54,7 +54,7 @@ class Returning(LlmAdapter):
         self.made = made
 
     def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
-        return self.made()  # type: ignore[return-value] - on purpose
+        return self.made()  # type: ignore[return-value]  # on purpose
 
 
 @pytest.mark.parametrize("script", [(LlmError.of(FACTS),), (*OPEN, LlmError.of(FACTS))])
@@ -148,16 +148,16 @@ class SlyText(Exception):
 class Dressed(Exception):
     """Claims another class."""
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override] - on purpose
+    @property  # type: ignore[misc]  # on purpose
+    def __class__(self) -> type:
         return LlmError
 
 
 class Raised(Exception):
     """Cannot even be asked for its class."""
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override] - on purpose
+    @property  # type: ignore[misc]  # on purpose
+    def __class__(self) -> type:
         raise OSError("no class")
 
 
@@ -198,7 +198,7 @@ class ForgedProperty(LlmError):
 class ForgedCode(LlmError):
     """A real subclass whose code is another."""
 
-    code = codes.AUTH  # type: ignore[assignment] - on purpose
+    code = codes.AUTH
 
 
 class Unmade(LlmError):
@@ -242,7 +242,7 @@ class Incomparable:
         tampered({"code": codes.AUTH}),
         tampered(Failure("x", codes.AUTH, status=42)),
         tampered(Failure("x", "auth")),
-        tampered(Failure("x", codes.AUTH, phase=[])),  # type: ignore[arg-type] - on purpose
+        tampered(Failure("x", codes.AUTH, phase=[])),  # type: ignore[arg-type]  # on purpose
     ],
 )
 async def test_a_forged_error_is_not_believed(error: Exception) -> None:
@@ -409,12 +409,14 @@ async def test_typed_failures_of_questions_pass_as_they_are() -> None:
     """E4: an adapter's own `LlmError` is raised unchanged, and so is an `AbortError`."""
 
     class Failing(Scripted):
+        error: Exception
+
         async def list_models(self, provider: str) -> list[object]:  # type: ignore[override]
             raise self.error
 
     adapter = Failing()
     for error in (LlmError.of(FACTS), AbortError("why")):
-        adapter.error = error  # type: ignore[attr-defined]
+        adapter.error = error
         with pytest.raises(type(error)) as caught:
             await serving(adapter).list_models("route")
         assert caught.value is error

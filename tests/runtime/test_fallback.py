@@ -161,4 +161,4 @@ async def test_leaving_closes_the_route_that_answers() -> None:
 def test_a_fallback_is_a_list(routes: object) -> None:
     """A fallback without routes, or with a string for a list, is a mistake of the caller's."""
     with pytest.raises(ValueError, match="a list of at least one route"):
-        Fallback(routes)  # type: ignore[arg-type] - on purpose
+        Fallback(routes)  # type: ignore[arg-type]  # on purpose

@@ -173,7 +173,7 @@ async def test_options_are_immutable() -> None:
     """R7: an interceptor cannot change the options that others see."""
 
     async def meddle(options: GenerateOptions, following: Next) -> Chunks:
-        options.model = "other"  # type: ignore[misc] - on purpose
+        options.model = "other"  # type: ignore[misc]  # on purpose
         yield Finish(STOP)
 
     with pytest.raises(AttributeError, match="immutable"):
@@ -193,9 +193,12 @@ async def test_an_interceptors_own_error_is_raised_unchanged() -> None:
     stream = using(serving(adapter), fail).stream(asking())
     seen: list[StreamChunk] = []
 
-    with pytest.raises(LookupError) as iterating:
+    async def iterate() -> None:
         async for chunk in stream:
             seen.append(chunk)
+
+    with pytest.raises(LookupError) as iterating:
+        await iterate()
     with pytest.raises(LookupError) as asking_:
         await stream.response()
 
@@ -242,14 +245,14 @@ async def a_coroutine(options: GenerateOptions, following: Next) -> None:
 async def test_what_is_no_interceptor_says_so(interceptor: object, words: str) -> None:
     """R7: a function that returns no stream is a bug with a clear message."""
     with pytest.raises(TypeError, match=words):
-        await using(serving(Scripted()), interceptor).complete(asking())  # type: ignore[arg-type] - on purpose
+        await using(serving(Scripted()), interceptor).complete(asking())  # type: ignore[arg-type]  # on purpose
 
 
 async def test_only_chunks_come_out() -> None:
     """H77: something that is no chunk is diagnosed as the interceptor's bug."""
 
     async def babble(options: GenerateOptions, following: Next) -> Chunks:
-        yield "text"  # type: ignore[misc] - on purpose
+        yield "text"  # type: ignore[misc]  # on purpose
 
     with pytest.raises(TypeError, match="an interceptor yielded a str, which is no chunk"):
         await using(serving(Scripted()), babble).complete(asking())

@@ -210,8 +210,8 @@ async def test_an_adapters_call_is_checked(answer: object) -> None:
     """R3: a `prepare_call` that returns anything else is the adapter's bug."""
 
     class Odd(Scripted):
-        async def prepare_call(self, provider: str, model: str, **_: object) -> AdapterCall:  # type: ignore[override]
-            return answer  # type: ignore[return-value] - on purpose
+        async def prepare_call(self, provider: str, model: str, **_: object) -> AdapterCall:
+            return answer  # type: ignore[return-value]  # on purpose
 
     failure = await outcome_of(serving(Odd()).stream(asking()))
 
@@ -242,7 +242,7 @@ async def test_an_adapters_call_is_checked(answer: object) -> None:
         {"efforts": ("low",)},
         {"efforts": (Effort("", "Low"),)},
         {"efforts": (Effort("low", ""),)},
-        {"efforts": (Effort("low", "Low", 5),)},  # type: ignore[arg-type] - on purpose
+        {"efforts": (Effort("low", "Low", 5),)},  # type: ignore[arg-type]  # on purpose
         {"efforts": (LOW, LOW)},
         {"efforts": (LOW,), "default_effort": "high"},
         {"default_effort": ""},
@@ -274,8 +274,8 @@ async def test_an_answer_that_is_no_model(answer: object) -> None:
     """R10: anything but a `ModelInfo` is `INVALID_MODEL_INFO`."""
 
     class Odd(Scripted):
-        async def resolve_model(self, provider: str, model: str, **_: object) -> ModelInfo:  # type: ignore[override]
-            return answer  # type: ignore[return-value] - on purpose
+        async def resolve_model(self, provider: str, model: str, **_: object) -> ModelInfo:
+            return answer  # type: ignore[return-value]  # on purpose
 
     with pytest.raises(LlmError) as caught:
         await serving(Odd()).resolve_model("route", "model-1")
@@ -316,7 +316,7 @@ async def test_a_malformed_list(models: object, fault: str) -> None:
 
     class Lists(Scripted):
         async def list_models(self, provider: str) -> list[ModelInfo]:
-            return models  # type: ignore[return-value] - on purpose
+            return models  # type: ignore[return-value]  # on purpose
 
     with pytest.raises(LlmError) as caught:
         await serving(Lists()).list_models("route")

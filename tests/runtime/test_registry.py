@@ -26,7 +26,7 @@ def names(runtime: LlmRuntime) -> list[str]:
 def refused(runtime: LlmRuntime, routes: object, adapter: object = None) -> str:
     """Register what must be refused; return the code."""
     with pytest.raises(LlmError) as caught:
-        runtime.register(routes, Scripted() if adapter is None else adapter)  # type: ignore[arg-type] - on purpose
+        runtime.register(routes, Scripted() if adapter is None else adapter)  # type: ignore[arg-type]  # on purpose
 
     return caught.value.code
 
@@ -42,10 +42,10 @@ class Described(Scripted):
     def provider_info(self, provider: str) -> ProviderInfo:
         if isinstance(self.info, Exception):
             raise self.info
-        return ProviderInfo(provider, provider) if self.info is None else self.info  # type: ignore[return-value] - on purpose
+        return ProviderInfo(provider, provider) if self.info is None else self.info  # type: ignore[return-value]  # on purpose
 
     def retry_policy(self, provider: str) -> RetryPolicy | None:
-        return self.own_policy  # type: ignore[return-value] - on purpose
+        return self.own_policy  # type: ignore[return-value]  # on purpose
 
 
 async def test_a_request_reaches_the_adapter_of_its_route() -> None:
@@ -80,7 +80,7 @@ async def test_an_unknown_route_is_an_outcome_not_an_exception() -> None:
 
 async def test_a_route_that_is_no_name_is_unknown() -> None:
     """R1: a provider that cannot even be looked up is an unknown one."""
-    failure = await outcome_of(LlmRuntime().stream(GenerateOptions([], "m", [])))  # type: ignore[arg-type] - on purpose
+    failure = await outcome_of(LlmRuntime().stream(GenerateOptions([], "m", [])))  # type: ignore[arg-type]  # on purpose
 
     assert failure.code == codes.NO_ADAPTER
     assert "the routes are: none" in failure.message
@@ -120,7 +120,7 @@ def test_what_is_no_adapter_is_refused() -> None:
     "adapter",
     [
         Described(ProviderInfo("other", "Name")),
-        Described(ProviderInfo(5, "Name")),  # type: ignore[arg-type] - on purpose
+        Described(ProviderInfo(5, "Name")),  # type: ignore[arg-type]  # on purpose
         Described(ProviderInfo("new", "")),
         Described("new"),
         Described(RuntimeError("no idea")),
@@ -269,7 +269,7 @@ def test_no_reader_sees_a_gap_while_threads_commit() -> None:
 
     def churn(handle: "object", prefix: str) -> None:
         for turn in range(300):
-            handle.replace([f"{prefix}{turn}", f"{prefix}{turn}x"])  # type: ignore[attr-defined] - a Registration
+            handle.replace([f"{prefix}{turn}", f"{prefix}{turn}x"])  # type: ignore[attr-defined]  # a Registration
 
     readers = [threading.Thread(target=look) for _ in range(2)]
     writers = [threading.Thread(target=churn, args=pair) for pair in ((first, "a"), (second, "b"))]

@@ -29,9 +29,12 @@ STATE: Mapping[str, object] = {"v": 1, "wire": "test", "blocks": ({"signature": 
 FOREIGN = "its route and the target route are not owned by the same adapter now"
 
 
-def turn(source: ModelSource | None = ModelSource("route", "model-1"), *, blocks: int = 1) -> Message:
+OWN = ModelSource("route", "model-1")
+
+
+def turn(source: ModelSource | None = OWN) -> Message:
     """An earlier turn with replay state."""
-    return Message("assistant", (TextBlock("Hello"),) * blocks, source=source, replay_state=STATE)
+    return Message("assistant", (TextBlock("Hello"),), source=source, replay_state=STATE)
 
 
 def history(*turns: Message) -> list[Message]:

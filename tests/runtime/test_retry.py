@@ -157,7 +157,7 @@ async def test_the_providers_delay(mode: str, asked: int, waits: list[float]) ->
     """R9, H284: used as it is under the bound; above it `normal` gives up and `always` waits as long as it would."""
     clock = Clock()
     error = LlmError("slow down", codes.RATE_LIMIT, provider_retry_after_ms=asked)
-    policy = RetryPolicy(mode=mode)  # type: ignore[arg-type] - one of the two
+    policy = RetryPolicy(mode=mode)  # type: ignore[arg-type]  # one of the two
 
     await chunks_of(retrying(Scripted((error,), ANSWER), clock, policy).stream(asking()))
 
@@ -177,7 +177,7 @@ async def test_the_provider_may_say_whether(mode: str, code: str, should_retry: 
     error = LlmError("x", code, should_retry=should_retry)
     adapter = Scripted((error,), ANSWER)
 
-    await chunks_of(retrying(adapter, Clock(), RetryPolicy(mode=mode)).stream(asking()))  # type: ignore[arg-type] - one of the two
+    await chunks_of(retrying(adapter, Clock(), RetryPolicy(mode=mode)).stream(asking()))  # type: ignore[arg-type]  # one of the two
 
     assert len(adapter.seen) == attempts
 
@@ -384,7 +384,7 @@ async def test_retry_is_innermost_whenever_it_comes() -> None:
     seen: list[StreamChunk] = []
 
     async def observe(options: GenerateOptions, following: object) -> AsyncIterator[StreamChunk]:
-        async for chunk in following(options):  # type: ignore[operator] - the next of the chain
+        async for chunk in following(options):  # type: ignore[operator]  # the next of the chain
             seen.append(chunk)
             yield chunk
 
@@ -426,7 +426,7 @@ async def test_retry_works_around_any_next() -> None:
 
     assert [chunk async for chunk in stream] == list(ANSWER)
     assert (len(tries), clock.waits) == (2, [500])
-    await stream.aclose()  # type: ignore[attr-defined] - a source
+    await stream.aclose()  # type: ignore[attr-defined]  # a source
     assert [chunk async for chunk in stream] == []
 
 
@@ -434,7 +434,8 @@ async def test_retry_around_a_next_without_a_finish() -> None:
     """R7: a chain that ends without a finish is passed on as it is."""
 
     async def following(options: GenerateOptions) -> AsyncIterator[StreamChunk]:
-        for chunk in ():
+        no_chunks: tuple[StreamChunk, ...] = ()
+        for chunk in no_chunks:
             yield chunk
 
     assert [chunk async for chunk in Clock().retry()(asking(), following)] == []

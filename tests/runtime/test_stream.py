@@ -170,9 +170,12 @@ async def test_text_raises_a_failure_at_its_place() -> None:
     stream = serving(Scripted((*OPEN, failed(codes.SERVER)))).stream(asking())
     pieces: list[str] = []
 
-    with pytest.raises(LlmError) as caught:
+    async def read() -> None:
         async for piece in stream.text():
             pieces.append(piece)
+
+    with pytest.raises(LlmError) as caught:
+        await read()
 
     assert (pieces, caught.value.code) == (["Hel"], codes.SERVER)
 
@@ -183,7 +186,7 @@ async def test_leaving_text_closes_the_connection() -> None:
     text = serving(adapter).stream(asking()).text()
     assert await anext(text) == "Hel"
 
-    await text.aclose()  # type: ignore[attr-defined] - an asynchronous generator
+    await text.aclose()  # type: ignore[attr-defined]  # an asynchronous generator
 
     assert adapter.left == 1
 
@@ -260,11 +263,11 @@ async def test_leaving_ends_another_tasks_read() -> None:
 class Stubborn(Scripted):
     """Takes the cancellation of its pending step for a wish, and goes on."""
 
-    async def stream(self, options: object):  # type: ignore[no-untyped-def, override] # noqa: ANN201
+    async def stream(self, options: object):  # type: ignore[no-untyped-def] # noqa: ANN201
         gate = self.scripts[0][0]
         yield OPEN[0]
         try:
-            await gate()  # type: ignore[operator] - a Gate
+            await gate()  # type: ignore[operator]  # a Gate
         except asyncio.CancelledError:
             yield OPEN[1]
             raise
@@ -300,10 +303,13 @@ async def test_a_failing_clean_up_does_not_hide_the_consumers_error() -> None:
     """R11, H55: an exception of the consumer's own leaves the `async with` unchanged."""
     own = ValueError("mine")
 
-    with pytest.raises(ValueError, match="mine") as caught:
+    async def consume() -> None:
         async with serving(FailsToClose()).stream(asking()) as stream:
             await anext(stream)
             raise own
+
+    with pytest.raises(ValueError, match="mine") as caught:
+        await consume()
 
     assert caught.value is own
 
@@ -318,7 +324,7 @@ async def test_a_failing_clean_up_leaves_an_async_with() -> None:
 class FailsToClose(Scripted):
     """Raises while it is closed."""
 
-    async def stream(self, options: object):  # type: ignore[no-untyped-def, override] # noqa: ANN201
+    async def stream(self, options: object):  # type: ignore[no-untyped-def] # noqa: ANN201
         try:
             yield OPEN[0]
         finally:
@@ -391,7 +397,7 @@ def test_a_stream_belongs_to_one_loop() -> None:
 
 async def as_coroutine(use: object) -> None:
     """Await what a call returns."""
-    await use()  # type: ignore[operator] - one of the stream's methods
+    await use()  # type: ignore[operator]  # one of the stream's methods
 
 
 def test_a_stream_belongs_to_one_loop_across_threads() -> None:
@@ -436,7 +442,7 @@ def test_reading_without_a_task_says_so() -> None:
 
     def step(coroutine: object) -> None:
         with pytest.raises(RuntimeError, match="inside an asyncio task"):
-            coroutine.send(None)  # type: ignore[attr-defined] - a coroutine
+            coroutine.send(None)  # type: ignore[attr-defined]  # a coroutine
         done.set_result(None)
 
     loop = asyncio.new_event_loop()
@@ -448,7 +454,7 @@ def test_reading_without_a_task_says_so() -> None:
 class Telling(Batched):
     """Tells facts of its call."""
 
-    def stream(self, options: object):  # type: ignore[no-untyped-def, override] # noqa: ANN201
+    def stream(self, options: object):  # type: ignore[no-untyped-def] # noqa: ANN201
         made = super().stream(options)  # type: ignore[arg-type]
         facts = CallFacts()
         facts.response_model, facts.response_id, facts.request_id = "model-1-2026", "resp_1", "req_1"
