@@ -91,7 +91,7 @@ class _Writer:
         rule = self._row.strict
         if rule == "refused":
             if strict:
-                self._refuse(f"{path.rpartition('.')[0]}.strict", "it does not hold a model to a schema")
+                self._refuse(f"{path.rpartition('.')[0]}.strict", "it does not hold a model to a schema; leave strict unset")
             # Not strict is what such a server does anyway, and some refuse the unknown key.
             return
         if strict and rule != "unchecked":
