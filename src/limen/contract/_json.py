@@ -174,7 +174,11 @@ def _loads_slowly(raw: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
         plain: object = json.loads(raw, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise msgspec.DecodeError("the text is not JSON") from None
-    found: T = msgspec.convert(plain, type=decoder.type, strict=decoder.strict, dec_hook=decoder.dec_hook)
+    try:
+        found: T = msgspec.convert(plain, type=decoder.type, strict=decoder.strict, dec_hook=decoder.dec_hook)
+    except UnicodeEncodeError:
+        # msgspec cannot look up a key that is no UTF-8; no field has such a name.
+        found = msgspec.convert(_replaced(plain), type=decoder.type, strict=decoder.strict, dec_hook=decoder.dec_hook)
     return found
 
 
