@@ -69,7 +69,6 @@ class Deadlines:
     def answered(self) -> None:
         """The head is here: from now on silence is counted too."""
         self.phase = "first-event"
-        self._armed = False
 
     def event(self) -> None:
         """A model event arrived: the time to the next one begins."""
@@ -90,7 +89,7 @@ class Deadlines:
         self._began = monotonic()
         self._waiting = True
         if not self._armed:
-            self._arm()
+            self._arm(self._left(soonest=True))
 
     def resume(self) -> None:
         """Stop counting; book what was spent."""
@@ -110,24 +109,25 @@ class Deadlines:
             self._handle.cancel()
             self._handle = None
 
-    def _left(self) -> float | None:
-        """Return how long the wait that began last may take in all; `None` is for ever."""
+    def _left(self, *, soonest: bool = False) -> float | None:
+        """Return how long the wait that began last may take in all, `None` for ever; `soonest` is a lower bound of
+        it that holds when the head has arrived too.
+        """
         left = self._total_left
         if self.sent_at is None:
             return left
         if left is None or self._event_left < left:
             left = self._event_left
-        if self.phase != "headers":
+        if soonest or self.phase != "headers":
             left = min(left, self._timeouts.idle_bytes)
             if self._silence is not None:
                 left = min(left, self._silence)
         return left
 
-    def _arm(self) -> None:
+    def _arm(self, left: float | None) -> None:
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
-        left = self._left()
         if left is not None:
             self._handle = self._loop.call_later(self._began + left - monotonic(), self._tick)
         self._armed = True
@@ -139,8 +139,9 @@ class Deadlines:
             return
         limit = self._left()
         if limit is not None and monotonic() - self._began < limit:
-            # The wait that armed the timer ended long ago; this one may go on.
-            self._arm()
+            # The wait that armed the timer ended long ago, or the head is awaited; this wait may go on.
+            self._arm(limit)
+            self._armed = self.phase != "headers"
             return
         waited = monotonic() - self._began
         self.resume()

@@ -7,6 +7,7 @@ client raises leaves as `LlmError` with its phase (E1, E6).
 import asyncio
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from time import monotonic
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -239,17 +240,23 @@ class Transport:
         await self._pools.aclose()
 
     def _target(self, url: str) -> Target:
-        try:
-            parts = urlsplit(url)
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            host = port = None
-            parts = None
-        if parts is None or parts.scheme not in ("http", "https") or not host:
-            raise LlmError("a request's address is an http(s) URL with a host", codes.INVALID_CONFIG, phase="resolve")
-        shown = f"[{host}]" if ":" in host else host
-        endpoint = f"{parts.scheme}://{shown}" + (f":{port}" if port else "")
+        host, endpoint = _address(url)
         return Target(url, endpoint, self._options.proxy_for(host))
+
+
+@lru_cache(maxsize=256)
+def _address(url: str) -> tuple[str, str]:
+    """Return the host of a URL, and its endpoint as it may be shown."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+        parts = None
+    if parts is None or parts.scheme not in ("http", "https") or not host:
+        raise LlmError("a request's address is an http(s) URL with a host", codes.INVALID_CONFIG, phase="resolve")
+    shown = f"[{host}]" if ":" in host else host
+    return host, f"{parts.scheme}://{shown}" + (f":{port}" if port else "")
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:
