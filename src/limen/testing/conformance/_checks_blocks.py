@@ -268,6 +268,16 @@ def _expect_same(one: Outcome, other: Outcome) -> None:
     )
 
 
+@check("S5", "surrogate-halves", "Half a surrogate pair joins with the next delta of its block, else it is U+FFFD")
+async def _surrogate_halves(bench: Bench) -> None:
+    joined = await bench.call(Script([Turn([Text(["a\ud83d", "\ude00b"])])]), what="a pair in two deltas")
+    joined.expect_success("stop")
+    joined.expect(joined.text == "a\U0001f600b", f"the text is {joined.text!r}")
+    lone = await bench.call(Script([Turn([Text(["a\ud83d", "b"])])]), what="half a pair")
+    lone.expect_success("stop")
+    lone.expect(lone.text == "a\ufffdb", f"the text is {lone.text!r}")
+
+
 @check("C17", "cut-call", "A call that was cut short by the token limit ends as it arrived")
 async def _cut_call(bench: Bench) -> None:
     outcome = await bench.outcome("max-tokens-tool")

@@ -1,5 +1,6 @@
 """Checks of failure: codes, ways, phases and hints (E1, E3, E5, E6, K6, K8, S1-S3, W1)."""
 
+import os
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -232,6 +233,33 @@ async def _error_bodies(bench: Bench) -> None:
         outcome.expect(len(failure.message) < 10_000, f"the message has {len(failure.message)} characters")
         outcome.expect(took < 3, f"the failure took {took:.1f} s")
         await bench.closed(outcome.request, 1, "the call has failed", outcome)
+
+
+@check("K2", "key-sent", "The key that was given is the one that is sent")
+async def _key_sent(bench: Bench) -> None:
+    outcome = await bench.outcome("text")
+    values = [value for _, value in outcome.request.headers]
+    outcome.expect(any(API_KEY in value for value in values), "no header holds the key that the adapter was given")
+
+
+_ELSEWHERE: Final = "http://127.0.0.1:9"
+_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+
+
+@check("K7", "no-environment", "The environment is not read: a proxy named there changes nothing")
+async def _no_environment(bench: Bench) -> None:
+    kept = {name: os.environ.get(name) for name in (*_PROXIES, "NO_PROXY", "no_proxy")}
+    try:
+        os.environ.update(dict.fromkeys(_PROXIES, _ELSEWHERE))
+        os.environ.pop("NO_PROXY", None)
+        os.environ.pop("no_proxy", None)
+        outcome = await bench.call("text", adapter=bench.make(), what="with a proxy in the environment")
+    finally:
+        for name, value in kept.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+    outcome.expect_success("stop")
 
 
 _FORMS: Final = ("bom", "crlf", "cr", "keep-alives-between", "wrong-content-type", "until-close", "huge-event")

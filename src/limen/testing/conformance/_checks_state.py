@@ -23,7 +23,7 @@ from limen.contract import (
 from limen.runtime import LlmRuntime
 from limen.testing.conformance._bench import MODEL, QUESTION, ROUTE, Bench, but
 from limen.testing.conformance._check import check
-from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome
+from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome, collect
 from limen.testing.conformance._wire import API_KEY
 
 _WITH_STATE: Final = ("reasoning-tools", "redacted", "tools", "reasoning", "text")
@@ -195,6 +195,17 @@ async def _under_the_guard(bench: Bench) -> None:
             code = None if last.reason.failure is None else last.reason.failure.code
             expected = None if bare.failure is None else bare.failure.code
             outcome.expect(code == expected, f"ended with {code}, and the bare adapter with {expected}")
+
+
+@check("R3", "prepared", "A prepared call knows its model and gives the stream that a plain call gives")
+async def _prepared(bench: Bench) -> None:
+    plain = await bench.outcome("text")
+    call = await bench.adapter.prepare_call(ROUTE, MODEL)
+    if (call.model.provider, call.model.id) != (ROUTE, MODEL):
+        raise Broken(f"a call for {ROUTE}/{MODEL} was prepared for {call.model.provider}/{call.model.id}")
+    bench.mock.use("text")
+    outcome = await collect("a prepared call", call.stream(bench.options()))
+    outcome.expect(outcome.chunks == plain.chunks, "the chunks differ from those of a plain call")
 
 
 @check("R10", "one-model", "resolve_model answers for the exact model, also for one that is in no list (R2)")

@@ -33,10 +33,10 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     """What of a wire cannot be seen from outside. Where a wire lacks something, its checks do not apply.
 
     `speaker` speaks it. `sse`: whether it is framed as server-sent events. `arguments`: whether it hands over tool
-    arguments as strings, or as objects; `takes_arguments`: the same for the way back; `no_arguments`: what a call without any
-    becomes. `block_events`: whether it has block events of its own (C18). `stop_sequences`: whether it says which stop
-    sequence matched. `unknown_events`: what its forward-compatibility rule says of event types that nobody documented
-    (C15).
+    arguments as strings, or as objects; `takes_arguments`: the same for the way back; `no_arguments`: what a call
+    without any becomes. `block_events`: whether it has block events of its own (C18). `stop_sequences`: whether it says
+    which stop sequence matched. `unknown_events`: what its forward-compatibility rule says of event types that nobody
+    documented (C15).
     """
 
     speaker: Speaker

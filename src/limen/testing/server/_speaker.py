@@ -74,8 +74,11 @@ class Speaker(Protocol):
 
 
 def compact(value: object) -> str:
-    """Return JSON as providers write it: no spaces, text as itself."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Return JSON as providers write it: no spaces, text as itself; half a surrogate pair can only be escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if text.isprintable() or not any("\ud800" <= letter <= "\udfff" for letter in text):
+        return text
+    return json.dumps(value, separators=(",", ":"))
 
 
 def ask_of(body: Mapping[str, object]) -> Ask:
