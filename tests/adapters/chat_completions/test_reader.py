@@ -460,6 +460,13 @@ class TestLimits:
         assert read(nested(levels), limits=Limits(depth=depth)).chunks == HELLO
         assert read(nested(levels + 1), limits=Limits(depth=depth)).kind == "raised MALFORMED_RESPONSE"
 
+    def test_a_state_deeper_than_a_value_may_be_is_malformed(self) -> None:
+        """A raised limit does not make values deeper (R5)."""
+        deep = b'{"text":"a","x":' + b"[" * 150 + b"]" * 150 + b"}"
+        body = b'data: {"choices":[{"delta":{"reasoning_details":[%s]}}]}\n\n' % deep + DONE
+
+        assert read(body, limits=Limits(depth=500)).kind == "raised MALFORMED_RESPONSE"
+
     def test_many_brackets_are_not_deep(self) -> None:
         """Only nesting counts, and only outside strings."""
         body = stream(event(x=[[]] * 300, choices=[{"delta": {"content": "[{" * 300}}]))

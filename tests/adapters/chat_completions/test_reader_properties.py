@@ -68,7 +68,7 @@ def encoded(pieces: Sequence[tuple[str, str]]) -> list[bytes]:
             index = int(source)
             fields = {} if source in begun else {"id": f"call_{source}", "name": f"f{source}"}
             begun.add(source)
-            events.append(calling(fragment(piece, index=index, **fields)))  # type: ignore[arg-type]  # id and name are strings
+            events.append(calling(fragment(piece, index=index, **fields)))
     return events
 
 

@@ -131,7 +131,7 @@ def test_a_count_past_every_number_is_malformed() -> None:
 
 def test_the_last_value_of_each_field_wins() -> None:
     """Running totals are not summed, and null takes nothing back (W7, Q019)."""
-    reports = (
+    reports: tuple[dict[str, object], ...] = (
         {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 4}},
         {"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": None},
         {"completion_tokens": 3},

@@ -37,22 +37,31 @@ _ESCAPES: Final = re.compile(rb"(?i:\\u(d[89ab]..\\ud[c-f]..)|\\u(d[89a-f]..))|\
 _BRACKETS: Final = re.compile(_STRING + rb'|"|[{}\[\]]', re.DOTALL)
 
 
-def shallow_size(limit: int) -> int:
-    """Return a size below which objects alone cannot nest deeper than the limit, with two arrays to spare.
+class Familiar:
+    """Knows, without counting brackets, that most events of a stream are not nested too deep (S2).
 
-    A level of an object takes at least four bytes, `{"":`.
+    Events of a stream begin alike, up to the last bracket that opens. What follows that beginning holds at least two
+    bytes for each level below it, so where little enough follows, nothing is too deep. Nothing is familiar until
+    `wanted`, so that the reader sees the first events whole.
     """
-    return 4 * (limit - 3)
 
+    __slots__ = ("_limit", "beginning", "longest", "wanted")
 
-def many_brackets(payload: bytes, limit: int) -> bool:
-    """Whether there are more brackets than the limit, so that they must be looked at; most need no counting (S2)."""
-    first, last = payload.find(b"["), payload.rfind(b"[")
-    if first == last or payload.find(b"[", first + 1) == last:
-        early = shallow_size(limit)
-        if len(payload) < early or payload.rfind(b"{") < early:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.wanted = False
+        self.beginning = b""
+        self.longest = -1
+
+    def look(self, payload: bytes) -> bool:
+        """Whether an event has no more brackets than the limit; if so, what begins like it is familiar from now on."""
+        count = payload.count(b"{") + payload.count(b"[")
+        if count > self._limit:
             return False
-    return payload.count(b"{") + payload.count(b"[") > limit
+        if self.wanted:
+            self.beginning = payload[: max(payload.rfind(b"{"), payload.rfind(b"[")) + 1]
+            self.longest = len(self.beginning) + 2 * (self._limit - count)
+        return True
 
 
 def reread(payload: bytes, decoder: "msgspec.json.Decoder[T]", depth: int) -> T:

@@ -9,12 +9,11 @@ from limen.adapters._chat_completions._parse import (
     EVENT,
     FIRST_EVENT,
     UNREADABLE,
+    Familiar,
     first_document,
     is_error_list,
-    many_brackets,
     readable_words,
     reread,
-    shallow_size,
     tells_failure,
 )
 from limen.adapters._chat_completions._reading import ReadingRules
@@ -24,8 +23,10 @@ from limen.adapters._classify import ErrorRules, classify_event
 from limen.contract import CallFacts, IdSeed, Limits, LlmError, Phase, StreamChunk, codes, dumps, scrub
 from limen.transport.framing import SseDecoder, SseEvent
 
-_BRACE: Final = ord("{")
 _MARKER: Final = b"[DONE]"
+# LlmError: a state for the replay nested deeper than a value may be, where the limit was raised past that.
+_UNREADABLE: Final = (ValueError, LlmError, *UNREADABLE)
+
 _BOM: Final = b"\xef\xbb\xbf"
 
 # What a stream's lines begin with; a body that has none among its first bytes is no stream (S3).
@@ -60,9 +61,10 @@ class ChatReader:
         self._depth = self._limits.depth
         self._content_type = content_type
         self._translator = Translator(rules, id_seed=id_seed, facts=self.call_facts, depth=self._depth)
+        self._ending = self._translator.ending
         self._frames = SseDecoder(self._limits)
         self._decoder = FIRST_EVENT
-        self._settled = False  # id and model are known, and errors stand at the top level only
+        self._familiar = Familiar(self._depth)
         self._begun = False
         self._head: bytes = b""  # the body's first bytes, until an event has shown what it is
         self._document: list[bytes] | None = None
@@ -71,7 +73,7 @@ class ChatReader:
     def feed(self, data: bytes) -> list[StreamChunk]:
         """Take one read; return the chunks it completed."""
         out: list[StreamChunk] = []
-        if self._over():
+        if self.done or self.failure is not None:
             return out
         if not self._begun:
             data = self._begin(data)
@@ -79,7 +81,8 @@ class ChatReader:
             self._head += data[: _HEAD_BYTES - len(self._head)]
         if self._document is None:
             self._take(self._frames.feed(data), out)
-            self.may_end = self._may_end()
+            if self._ending.word is not None:
+                self.may_end = self._may_end()
         else:
             self._document.append(data)
             self._size += len(data)
@@ -100,7 +103,7 @@ class ChatReader:
             else:
                 self._take(self._frames.eof(), out)
                 self._end_stream(out)
-        except (ValueError, *UNREADABLE) as fault:
+        except _UNREADABLE as fault:
             if self._document is not None:
                 self._refuse(f" ({fault})")
             else:
@@ -124,50 +127,50 @@ class ChatReader:
         return head
 
     def _take(self, frames: list[SseEvent], out: list[StreamChunk]) -> None:
-        decode = self._decoder.decode
-        depth = self._depth
-        short = shallow_size(depth)
+        familiar = self._familiar
         translator = self._translator
+        places = self._rules.error_places
         for frame in frames:
             payload = frame.data
             try:
-                if payload[0] != _BRACE or frame.event is not None:
-                    self._take_odd(frame, out)
-                else:
+                if len(payload) <= familiar.longest and payload.startswith(familiar.beginning) and not frame.event:
                     try:
-                        # With one `[`, and too short for so many objects, nothing can be nested too deep (S2).
-                        if len(payload) < short and payload.find(b"[", payload.find(b"[") + 1) < 0:
-                            event = decode(payload)
-                        elif many_brackets(payload, depth):
-                            event = reread(payload, self._decoder, depth)
-                        else:
-                            event = decode(payload)
+                        event = EVENT.decode(payload)
                     except (msgspec.DecodeError, RecursionError):
-                        event = reread(payload, self._decoder, depth)
-                        translator.be_careful()
-                    if self._settled and event.choices and not event.error:
+                        event = self._reread(payload)
+                    if event.choices and not event.error and not (places and self._error(event, payload)):
                         self.events += 1
                         translator.take(event, payload, out)
-                        continue
-                    self._take_unsettled(event, payload, out)
-            except (ValueError, *UNREADABLE) as fault:
+                    else:
+                        self._take_unsettled(event, payload, out)
+                else:
+                    self._take_unfamiliar(frame, out)
+            except _UNREADABLE as fault:
                 self._fail(f"an event of the stream is not what chat completions allow: {fault}")
-            if self._over():
+            if self.done or self.failure is not None:
                 return
-            decode = self._decoder.decode
         if self._frames.failure is not None:
             self._fail(str(self._frames.failure))
 
-    def _take_odd(self, frame: SseEvent, out: list[StreamChunk]) -> None:
-        """Take an event that is not a JSON object from its first byte on: the end marker, or an error."""
-        text = frame.data.strip()
-        if text == _MARKER:
+    def _take_unfamiliar(self, frame: SseEvent, out: list[StreamChunk]) -> None:
+        """Take the end marker, an error event, or an event that does not look like the one before it."""
+        payload = frame.data.strip()
+        if payload == _MARKER:
             self._complete(out)
         elif frame.event == "error":
-            self._end_in_band(text, out)
+            self._end_in_band(payload, out)
         else:
-            self._translator.be_careful()
-            self._take_unsettled(reread(text, self._decoder, self._depth), text, out)
+            shallow = self._familiar.look(payload)
+            try:
+                event = self._decoder.decode(payload) if shallow else self._reread(payload)
+            except (msgspec.DecodeError, RecursionError):
+                event = self._reread(payload)
+            self._take_unsettled(event, payload, out)
+
+    def _reread(self, payload: bytes) -> Event:
+        event = reread(payload, self._decoder, self._depth)
+        self._translator.be_careful()
+        return event
 
     def _take_unsettled(self, event: Event, payload: bytes, out: list[StreamChunk]) -> None:
         """Take an event with all that only few events have: the answer's id and model, an error, no choices."""
@@ -190,7 +193,7 @@ class ChatReader:
         facts.response_model = facts.response_model or event.model or None
         if facts.response_id is not None and facts.response_model is not None:
             self._decoder = EVENT
-            self._settled = not self._rules.error_places
+            self._familiar.wanted = True
 
     def _error(self, event: Event, payload: bytes) -> bytes | None:
         """Return the JSON that tells of a failure, where an event does (W1)."""
@@ -253,7 +256,7 @@ class ChatReader:
         return self.done or self.failure is not None
 
     def _may_end(self) -> bool:
-        return self._rules.end_marker == "optional" and self._translator.ending.word is not None
+        return self._rules.end_marker == "optional" and self._ending.word is not None
 
     def _complete(self, out: list[StreamChunk]) -> None:
         self._translator.finish(out)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from limen.contract import FrozenDict
 
@@ -59,6 +60,9 @@ class ReadingRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     stop_fields: tuple[StopField, ...] = ()
     """Fields of the choice that name the stop sequence that matched; a text in one makes an empty stop legal (C12)."""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "finish_words", FrozenDict(self.finish_words))
 
 
 PLAIN: Final = ReadingRules()

@@ -65,7 +65,7 @@ class ToolCall(msgspec.Struct, gc=False):
     id: Identifier = None
     function: Function | None = None
     custom: CustomCall | None = None
-    extra_content: object = None
+    extra_content: dict[str, object] | None = None
 
 
 class Part(msgspec.Struct, gc=False):
