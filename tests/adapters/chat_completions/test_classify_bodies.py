@@ -215,8 +215,9 @@ def test_request_ids_and_should_retry() -> None:
 
 def test_a_status_that_is_no_failure_is_still_judged() -> None:
     """A body of an error under 200 is judged by its own words, else SERVER."""
-    found = [classify_answer(200, {}, body).code for body in (b'{"error":{"code":"model_not_found"}}', b"")]
-    assert found == [codes.MODEL_NOT_FOUND, codes.SERVER]
+    bodies = (b'{"error":{"code":"model_not_found"}}', b'{"error":{"code":400}}', b'{"type":"timeout_error"}', b"")
+    found = [classify_answer(200, {}, body).code for body in bodies]
+    assert found == [codes.MODEL_NOT_FOUND, codes.INVALID_REQUEST, codes.TIMEOUT, codes.SERVER]
 
 
 def test_E5_messages_are_scrubbed_and_bounded() -> None:
@@ -239,6 +240,7 @@ IN_STREAM = [
     (b'{"error":{"code":503,"message":"overloaded"}}', "overloaded", codes.OVERLOADED, "503"),
     (b'{"error":{"code":404,"message":"m"}}', "m", "HTTP_404", "404"),
     (b"something broke", "something broke", codes.SERVER, None),
+    (b'{"error":"Rate limit exceeded, retry shortly"}', "Rate limit exceeded, retry shortly", codes.RATE_LIMIT, None),
     (b"", "the stream carried an error without a message", codes.SERVER, None),
 ]
 

@@ -69,10 +69,10 @@ def classify_answer(
     delay = retry_after_ms(lower, now=moment)
     if delay is None:
         delay = _body_delay_ms(facts, rules, moment)
-    code = judge(facts, status, rules=rules, hinted=delay is not None)
+    code = judge(facts, status if status >= 300 else _named_status(facts), rules=rules, hinted=delay is not None)
     return Failure(
         message=_message(facts, status, lower),
-        code=code or (http_code(status) if status >= 300 else codes.SERVER),
+        code=code or codes.SERVER,
         phase="headers",
         status=status,
         provider_code=_word(facts.provider_code),
@@ -91,11 +91,8 @@ def classify_event(
     status is judged as one, but `Failure.status` stays absent: this answer's status was 200.
     """
     facts = read_error(payload)
-    status = facts.named_status
-    if status is None:
-        status = next((tables.TYPE_STATUS[word] for word in _lower(facts) if word in tables.TYPE_STATUS), None)
     delay = _body_delay_ms(facts, rules, time.time() if now is None else now)
-    code = judge(facts, status, rules=rules, hinted=delay is not None)
+    code = judge(facts, _named_status(facts), rules=rules, hinted=delay is not None)
     return Failure(
         message=_message(facts, None, {}),
         code=code or codes.SERVER,
@@ -107,7 +104,7 @@ def classify_event(
 
 
 def judge(facts: ErrorFacts, status: int | None, *, rules: ErrorRules = NO_RULES, hinted: bool = False) -> str | None:
-    """Return the stable code, or `None` where only an unlisted status is known."""
+    """Return the stable code, or `None` where nothing is known, not even a status."""
     for row in rules.rows:
         if row.matches(facts, status, hinted=hinted):
             return row.code
@@ -126,21 +123,25 @@ def judge(facts: ErrorFacts, status: int | None, *, rules: ErrorRules = NO_RULES
         return codes.CONTENT_FILTER
     if words & tables.MODEL_CODES or _says(facts, tables.UNKNOWN_MODEL):
         return codes.MODEL_NOT_FOUND
+    if status is None and throttled:
+        return codes.RATE_LIMIT
     return status_code(status, overloaded=bool(words & tables.OVERLOAD_CODES) or _says(facts, tables.OVERLOADED))
 
 
+def _named_status(facts: ErrorFacts) -> int | None:
+    """Return the status that an error under HTTP 200 amounts to: a number in it, else what its type word stands for."""
+    if facts.named_status is not None:
+        return facts.named_status
+    return next((tables.TYPE_STATUS[word] for word in _lower(facts) if word in tables.TYPE_STATUS), None)
+
+
 def status_code(status: int | None, *, overloaded: bool = False) -> str | None:
-    """Return the code for a status alone; `overloaded` where the body speaks of overload."""
+    """Return the code for a status alone, `None` for none; `overloaded` where the body speaks of overload."""
     if overloaded and status in (None, 503):
         return codes.OVERLOADED
     if status is None:
         return None
-    known = tables.STATUS_CODES.get(status)
-    if known is not None:
-        return known
-    if status >= 500:
-        return codes.SERVER
-    return http_code(status) if status >= 300 else None
+    return tables.STATUS_CODES.get(status) or (codes.SERVER if status >= 500 else http_code(status))
 
 
 def _is_quota(facts: ErrorFacts, words: frozenset[str], *, hinted: bool) -> bool:
