@@ -356,3 +356,16 @@ async def test_a_swallowed_cancellation_gives_the_next_chunk_and_then_ends() -> 
 
     assert await reading == [*OPEN, ABORTED]
     assert reading.cancelling() == 0
+
+
+async def test_a_cancelled_complete_closes_and_is_not_renamed() -> None:
+    """Q6: cancelling `complete()` closes the connection and raises `CancelledError`."""
+    gate, adapter = silent()
+    collecting = asyncio.create_task(serving(adapter).complete(asking()))
+    await gate.reached.wait()
+
+    collecting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await collecting
+    assert adapter.left == 1

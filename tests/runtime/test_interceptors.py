@@ -26,7 +26,7 @@ from limen.contract import (
     tool_result,
 )
 from limen.runtime import LlmRuntime
-from runtime._adapters import ANSWER, OPEN, Gate, Scripted, asking, chunks_of, failed, outcome_of, serving
+from runtime._adapters import ANSWER, OPEN, Batched, Gate, Scripted, asking, chunks_of, failed, outcome_of, serving
 
 Chunks = AsyncIterator[StreamChunk]
 
@@ -447,3 +447,33 @@ async def test_leaving_while_an_interceptor_waits() -> None:
         await stream.response()
     assert caught.value.code == codes.ABORTED
     assert isinstance(BlockStart(0, "text"), BlockStart)
+
+
+async def test_batches_are_iterated_chunk_by_chunk() -> None:
+    """R7: an interceptor sees single chunks also of an adapter that is read in batches."""
+    log: list[str] = []
+    runtime = using(serving(Batched(ANSWER[:3], ANSWER[3:])), passing(log, "only"))
+
+    assert await chunks_of(runtime.stream(asking())) == list(ANSWER)
+
+
+async def test_a_chain_that_cannot_be_closed_is_left() -> None:
+    """H56: an interceptor's stream without a close method is just left; what it read is closed."""
+
+    class Bare:
+        """Only steps."""
+
+        def __init__(self, chunks: Chunks) -> None:
+            self.chunks = chunks
+
+        def __aiter__(self) -> "Bare":
+            return self
+
+        async def __anext__(self) -> StreamChunk:
+            return await anext(self.chunks)
+
+    adapter = Scripted((*OPEN, Gate()))
+    async with using(serving(adapter), lambda options, following: Bare(following(options))).stream(asking()) as stream:
+        await anext(stream)
+
+    assert adapter.left == 1

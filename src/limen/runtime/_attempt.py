@@ -165,7 +165,7 @@ class Attempt(Source):
         cut = asyncio.get_running_loop().call_later(_LINGER_S, self._interrupt.fire)
         self._interrupt.enter()
         try:
-            more = await (self._read or _nothing)()
+            more = await (self._read or await self._open())()
         except asyncio.CancelledError:
             if not self._interrupt.leave():
                 raise
@@ -295,7 +295,3 @@ async def _close(iterator: AsyncIterator[StreamChunk] | None) -> None:
     close = getattr(iterator, "aclose", None)
     if close is not None:
         await close()
-
-
-async def _nothing() -> list[StreamChunk]:
-    return []

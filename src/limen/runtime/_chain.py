@@ -115,8 +115,6 @@ class Outer(Source):
 
     async def next_batch(self) -> list[StreamChunk]:
         """Return the next chunks as the interceptors gave them."""
-        if self.done:
-            return []
         batch = await self._read()
         if not batch:
             return self._finished("ended without a finish")
@@ -145,7 +143,3 @@ class Outer(Source):
         chunk = finish(Failure(f"C6: the interceptors' stream {fault}", codes.PROTOCOL_VIOLATION, "mid-stream"))
         self.assembler.feed(chunk)
         return [chunk]
-
-    async def aclose(self) -> None:
-        """Nothing to do: the chain closes each of its streams."""
-        self.done = True

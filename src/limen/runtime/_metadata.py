@@ -1,6 +1,6 @@
 """What adapters say of their routes and models, proved before anyone reads it (R1, R10)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from limen.contract import Effort, LlmError, ModelInfo, ProviderInfo, codes
@@ -28,10 +28,9 @@ def check_model(provider: str, model: str, info: object) -> ModelInfo:
     where = f"the adapter of the route {provider!r} describes the model {model!r} wrongly"
     if type(info) is not ModelInfo:
         _refuse(codes.INVALID_MODEL_INFO, where, f"it returned a {type(info).__name__}, not a ModelInfo")
-    for fault in _faults(provider, info):
+    fault = _fault(provider, info) or (None if info.id == model else f"the id is {info.id!r}")
+    if fault is not None:
         _refuse(codes.INVALID_MODEL_INFO, where, fault)
-    if info.id != model:
-        _refuse(codes.INVALID_MODEL_INFO, where, f"the id is {info.id!r}")
     return info
 
 
@@ -46,7 +45,8 @@ def check_catalog(provider: str, models: object) -> list[ModelInfo]:
     for index, info in enumerate(rows):
         if type(info) is not ModelInfo:
             _refuse(codes.INVALID_CATALOG, where, f"entry {index} is a {type(info).__name__}, not a ModelInfo")
-        for fault in _faults(provider, info):
+        fault = _fault(provider, info)
+        if fault is not None:
             _refuse(codes.INVALID_CATALOG, where, f"of entry {index}, {fault}")
         if info.id in seen:
             _refuse(codes.INVALID_CATALOG, where, f"the id {info.id!r} is listed twice")
@@ -63,53 +63,48 @@ def _refuse(code: str, where: str, fault: str) -> NoReturn:
     raise LlmError(f"{where}: {fault}", code, phase="resolve")
 
 
-def _faults(provider: str, info: ModelInfo) -> Iterator[str]:
+def _fault(provider: str, info: ModelInfo) -> str | None:
     if info.provider != provider:
-        yield f"the provider is {info.provider!r}"
+        return f"the provider is {info.provider!r}"
     for name in ("id", "name"):
         if not _is_text(getattr(info, name)):
-            yield f"the {name} is {getattr(info, name)!r}"
+            return f"the {name} is {getattr(info, name)!r}"
     if info.description is not None and type(info.description) is not str:
-        yield f"the description is {info.description!r}"
+        return f"the description is {info.description!r}"
     for name in ("context_window", "default_max_tokens"):
         count: object = getattr(info, name)
         if count is not None and (type(count) is not int or not 0 < count <= _MAX_COUNT):
-            yield f"{name} is {count!r}, not a whole number of tokens above 0"
-    yield from _modality_faults(info.input_modalities)
-    yield from _effort_faults(info)
+            return f"{name} is {count!r}, not a whole number of tokens above 0"
+    return _modality_fault(info.input_modalities) or _effort_fault(info)
 
 
-def _modality_faults(modalities: Sequence[object] | None) -> Iterator[str]:
+def _modality_fault(modalities: Sequence[object] | None) -> str | None:
     if modalities is None:
-        return
+        return None
     if not modalities or any(modality not in _MODALITIES for modality in modalities):
-        yield f"input_modalities are {modalities!r}, not one or more of {_MODALITIES}"
-    elif len(set(modalities)) != len(modalities):
-        yield "input_modalities names one twice"
+        return f"input_modalities are {modalities!r}, not one or more of {_MODALITIES}"
+    return "input_modalities names one twice" if len(set(modalities)) != len(modalities) else None
 
 
-def _effort_faults(info: ModelInfo) -> Iterator[str]:
+def _effort_fault(info: ModelInfo) -> str | None:
     default: object = info.default_effort
     if default is not None and not _is_text(default):
-        yield f"default_effort is {default!r}"
+        return f"default_effort is {default!r}"
     if info.efforts is None:
-        return
+        return None
     efforts: Sequence[object] = info.efforts
     ids: list[str] = []
     for effort in efforts:
         if type(effort) is not Effort:
-            yield f"an effort is a {type(effort).__name__}, not an Effort"
-            return
+            return f"an effort is a {type(effort).__name__}, not an Effort"
         if not _is_text(effort.id) or not _is_text(effort.name):
-            yield f"the effort {effort.id!r} has no id or no name"
-            return
+            return f"the effort {effort.id!r} has no id or no name"
         if effort.description is not None and type(effort.description) is not str:
-            yield f"the effort {effort.id!r} has the description {effort.description!r}"
+            return f"the effort {effort.id!r} has the description {effort.description!r}"
         ids.append(effort.id)
     if len(set(ids)) != len(ids):
-        yield "efforts names one twice"
-    if default is not None and default not in ids:
-        yield f"default_effort is {default!r}, which is none of its efforts"
+        return "efforts names one twice"
+    return f"default_effort is {default!r}, which is none of its efforts" if default not in (None, *ids) else None
 
 
 def _is_text(value: object) -> bool:

@@ -11,8 +11,8 @@ from limen.contract import Finish, StreamChunk
 class Source(ABC, AsyncIterator[StreamChunk]):
     """A stream of ours: `next_batch()` returns the next chunks, and nothing after the one that ends in `Finish`.
 
-    `aclose()` ends it early, and is harmless at any later time; `done` says that nothing is left to close. Where
-    from now on it only passes on what another source gives, that one is `through`.
+    `done` says that nothing is left to close. Where from now on it only passes on what another source gives, that one
+    is `through`.
     """
 
     __slots__ = ("__weakref__", "_ready", "done", "through")
@@ -25,10 +25,6 @@ class Source(ABC, AsyncIterator[StreamChunk]):
     @abstractmethod
     async def next_batch(self) -> list[StreamChunk]:
         """Return the next chunks; an empty list is the end."""
-
-    @abstractmethod
-    async def aclose(self) -> None:
-        """End the stream early, and return when what it was read from is closed."""
 
     def __aiter__(self) -> "Source":
         return self

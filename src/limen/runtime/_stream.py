@@ -173,13 +173,8 @@ class ModelStream:
             if not self._collecting:
                 self._ready.extend(batch)
             last = batch[-1]
-            if type(last) is Finish:
-                self._ended = last
-                await self._shut()
-            elif left:
-                # The adapter took the interrupt for a wish and gave more; this is where it ends all the same.
-                self._end_as_left()
-                await self._shut()
+            if left or type(last) is Finish:
+                await self._conclude(last)
             elif source.through is not None:
                 self._source = source.through
         except asyncio.CancelledError:
@@ -196,6 +191,14 @@ class ModelStream:
             self._busy = False
             if self._waiting:
                 self._wake()
+
+    async def _conclude(self, last: StreamChunk) -> None:
+        if isinstance(last, Finish):
+            self._ended = last
+        else:
+            # The adapter took an interrupt for a wish and gave more; this is where it ends all the same.
+            self._end_as_left()
+        await self._shut()
 
     def _start(self) -> Source:
         self._open_streams.add(self)
