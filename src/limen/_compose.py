@@ -5,14 +5,15 @@ A new adapter is one row of `ADAPTERS`; its package loads when a route or a wire
 
 import importlib
 import inspect
-import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from limen.config import Config, KnownProvider, Route, Source, invalid_config, load
+from limen.config import Config, EnvironmentKey, KnownProvider, Route, Source, invalid_config, load
 from limen.contract import (
+    CredentialSource,
     Failure,
     GenerateOptions,
     LlmAdapter,
@@ -34,10 +35,9 @@ ENTRY_POINTS: Final = "limen.adapters"
 
 
 class AdapterRow(NamedTuple):
-    """One adapter: its name in configuration, its package, and the names of its two classes.
+    """One adapter: its name in configuration, its package, its two classes, and its wire.
 
-    The package of the row that is named like its wire holds the wire's `WIRE`; `dialect` is what an adapter for one
-    provider alone speaks.
+    The row that is named like its wire is the wire's home; `dialect` is what an adapter for one provider speaks.
     """
 
     name: str
@@ -89,17 +89,16 @@ class ConfigLoader:
     """
 
     def __init__(self, source: Source, app: str | None) -> None:
-        # A later change of directory must not make reload() read another file.
-        self._source = (
-            source if source is None or isinstance(source, Mapping) else os.path.abspath(os.path.expanduser(source))
-        )
+        self._source = source
         self._app = app
+        self._folder = Path.cwd()  # a later change of directory must not make reload() read another file
         self.config = Config()
         self._made: dict[str, tuple[Route, object, LlmAdapter]] = {}
 
     async def __call__(self, config: object = None) -> "Sequence[tuple[Sequence[str], LlmAdapter]]":
         """Read a configuration, the one of the beginning for `None`, and return its routes with their adapters."""
-        loaded = load(self._source if config is None else source_of(config), known=known_providers, app=self._app)
+        source = self._source if config is None else config
+        loaded = load(source, known=known_providers, app=self._app, folder=self._folder)
         made: dict[str, tuple[Route, object, LlmAdapter]] = {}
         for route in loaded.routes:
             before = self._made.get(route.name)
@@ -109,13 +108,6 @@ class ConfigLoader:
                 made[route.name] = (route, loaded.proxies, make_adapter(route, loaded))
         self._made, self.config = made, loaded
         return [((name,), adapter) for name, (_, _, adapter) in made.items()]
-
-
-def source_of(config: object) -> Source:
-    """Return what `reload()` was given as a source of configuration; anything else is `INVALID_CONFIG`."""
-    if isinstance(config, str | os.PathLike | Mapping):
-        return config  # pyright: ignore[reportUnknownVariableType] - load() checks every key and value of a mapping
-    raise invalid_config(f"a configuration is a path or a mapping, not a {type(config).__name__}")
 
 
 def known_providers() -> tuple[KnownProvider, ...]:
@@ -141,6 +133,17 @@ def codec_of(route: Route) -> "Codec | None":
             codecs = codecs_of(row.wire)
             return codecs.get(route.dialect or row.dialect or wire_of(row.wire).default_dialect)
     return None
+
+
+def credential_of(route: Route) -> CredentialSource | None:
+    """Return where a route's key comes from: where the route says, or else the provider's conventional variable.
+
+    The latter only where the provider requires a key and serves at its own address: no other gets a key unasked.
+    """
+    codec = codec_of(route)
+    if route.credential is not None or codec is None or not codec.requires_key or route.base_url is not None:
+        return route.credential
+    return EnvironmentKey(codec.key_variables, f"as {route.place} names no key") if codec.key_variables else None
 
 
 def codecs_of(wire: str) -> "Mapping[str, Codec]":
@@ -194,7 +197,7 @@ def _wire_adapter(row: AdapterRow, route: Route, config: Config) -> LlmAdapter:
     make: Callable[[object], LlmAdapter] = getattr(package, row.adapter)
     return make(
         make_options(
-            api_key=route.credential,
+            api_key=credential_of(route),
             models=route.models,
             headers=route.headers,
             allow_plain_http=route.allow_plain_http,

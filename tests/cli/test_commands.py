@@ -197,6 +197,7 @@ def test_doctor_of_what_is_not(run: Run, refusing: str, tmp_path: Path, monkeypa
 adapter = "deepsek"
 [routes.none]
 adapter = "deepseek"
+base_url = "https://deepseek.example"
 [routes.unset]
 adapter = "deepseek"
 api_key_env = "LIMEN_UNSET_KEY"
@@ -237,6 +238,19 @@ base_url = "{silent.base_url("openai-chat")}"
         "       → check base_url in [routes.silent], the network and the proxy\n",
     ):
         assert words in done.out
+
+
+def test_doctor_of_a_route_that_names_no_key(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the provider's own address its conventional variable holds the key; another address gets none unasked (K4)."""
+    route = '[routes.{}]\nadapter = "deepseek"\n'
+    configured(tmp_path, route.format("own") + route.format("moved") + 'base_url = "https://elsewhere.example"\n')
+    monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
+
+    done = run("doctor")
+
+    words = "ok     own: there is a key in the environment variable DEEPSEEK_API_KEY (as [routes.own] names no key)\n"
+    assert words in done.out
+    assert "FAULT  moved: the provider asks for a key and the route names none\n" in done.out
 
 
 def test_doctor_without_routes(run: Run) -> None:

@@ -30,11 +30,11 @@ async def test_a_file_is_read_at_every_call(tmp_path: Path) -> None:
     file = tmp_path / "key"
     source = FileKey(file)
     found = [await source.api_key()]
-    for content in (b"\n", b"first\n", b"\xef\xbb\xbfsecond"):
+    for content in (b"\n", b"rotated-key-01\n", b"\xef\xbb\xbfrotated-key-02"):
         file.write_bytes(content)
         found.append(await source.api_key())
 
-    assert found == [None, None, "first\n", "second"]
+    assert found == [None, None, "rotated-key-01\n", "rotated-key-02"]
 
 
 async def test_files_that_are_no_key(tmp_path: Path) -> None:

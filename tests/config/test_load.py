@@ -144,7 +144,8 @@ def test_no_file_and_an_empty_one_are_different(tmp_path: Path, monkeypatch: pyt
 
     assert load(None).file is None
     (tmp_path / "limen.toml").write_text("", encoding="utf-8")
-    assert load(None).file == Path("limen.toml")
+    assert load(None).file == tmp_path / "limen.toml"
+    assert load(None).source == "limen.toml"
 
 
 def test_the_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
@@ -194,6 +195,12 @@ def test_the_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
             "routes.a.retry.mode - unknown word 'y'; it is normal or al",
         ),
         ("[routes.a]\nadapter = 'x'\nretry.jitter = 2", 3, "routes.a.retry - jitter is a number from 0 to 1, got 2"),
+        (
+            "[routes.a]\nadapter = 'x'\nretry.codes = ['HTTP_418', 'TIMEOUTS']",
+            3,
+            "routes.a.retry.codes - TIMEOUTS is no code of a failure; did you mean TIMEOUT?",
+        ),
+        ("[routes.a]\nadapter = 'x'\nretry.codes = ['x']", 3, "routes.a.retry.codes - x is no code of a failure"),
         ("[routes.a]\nadapter = 'x'\nlimits.depth = 0", 3, "routes.a.limits - limits.depth is a positive whole number"),
         ("[routes.a]\nadapter = 'x'\nheaders.A = 3", 3, "routes.a.headers - expected str, got int"),
         ("[routes.a]\nadapter = 'x'\nheaders.'a b' = 'y'", 3, "routes.a.headers.'a b' - this is no header's name"),

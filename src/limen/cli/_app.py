@@ -1,5 +1,7 @@
 """The command's tree, and its one way out."""
 
+import io
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -56,6 +58,10 @@ app.add_typer(_fixture.app, name="fixture")
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; whatever goes wrong is one line on stderr."""
     _settings.use_config(None)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character must not end a call.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         return invoke(arguments)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the command's outermost frame: all is reported here

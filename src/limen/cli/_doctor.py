@@ -1,7 +1,8 @@
 """`limen doctor`: what is configured, what is missing, and what to do next for each finding; never a key."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import typer
 
@@ -13,6 +14,9 @@ from limen.config import Config, Route
 from limen.contract import LlmError, clean_key, codes, scrub
 
 State: TypeAlias = Literal["ok", "note", "fault"]
+
+
+PATIENCE_S: Final = 20
 
 
 class Finding(NamedTuple):
@@ -87,14 +91,15 @@ def _adapter_finding(route: Route, config: Config) -> Finding:
 async def _key_finding(route: Route) -> Finding:
     codec = _compose.codec_of(route)
     needed = codec is not None and codec.requires_key
-    if route.credential is None:
+    credential = _compose.credential_of(route)
+    if credential is None:
         if not needed:
             return Finding("ok", route.name, "no key is named and none is sent")
         remedy = f'write api_key_env = "{_variable(route)}" into {route.place}, and set that variable'
         return Finding("fault", route.name, "the provider asks for a key and the route names none", remedy)
-    reference = route.credential.reference
+    reference = credential.reference
     try:
-        key = await route.credential.api_key()
+        key = await credential.api_key()
         if key is None:
             return Finding("fault", route.name, f"there is no key in {reference}", f"put the key into {reference}")
         clean_key(key, reference)
@@ -111,7 +116,10 @@ def _variable(route: Route) -> str:
 async def _online_finding(route: Route, config: Config) -> Finding:
     adapter = _compose.make_adapter(route, config)
     try:
-        models = await adapter.list_models(route.name)
+        async with asyncio.timeout(PATIENCE_S):
+            models = await adapter.list_models(route.name)
+    except TimeoutError:
+        return Finding("fault", route.name, f"no answer within {PATIENCE_S} s", _online_remedy(codes.TIMEOUT, route))
     except LlmError as error:
         return Finding("fault", route.name, f"{error.code}: {error}", _online_remedy(error.code, route))
     finally:

@@ -31,7 +31,8 @@ def _row(route: Route) -> tuple[str, ...]:
     codec = _compose.codec_of(route)
     adapter = route.adapter if codec is None or codec.dialect == route.adapter else f"{route.adapter} ({codec.dialect})"
     address = route.base_url or (codec.base_url if codec is not None else None) or route.path or "-"
-    key = "no key is named" if route.credential is None else route.credential.reference.partition(" (")[0]
+    credential = _compose.credential_of(route)
+    key = "no key is named" if credential is None else credential.reference.partition(" (")[0]
     return (route.name, adapter, address, key)
 
 

@@ -5,7 +5,6 @@ import sys
 from typing import Final, assert_never
 
 from rich.console import Console
-from rich.text import Text
 
 from limen.contract import (
     BlockEnd,
@@ -22,6 +21,7 @@ from limen.contract import (
 )
 
 # What moves a terminal's cursor or changes its state is shown, not done: a model's text is foreign.
+_DIM, _BOLD, _PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[0m"
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -41,7 +41,8 @@ class Readable:
     """Text as it comes, reasoning dimmed; tool calls when they are complete, usage and finish at the end."""
 
     def __init__(self) -> None:
-        self._console = console()
+        console = Console()
+        self._styled = console.is_terminal and console.color_system is not None and not console.legacy_windows
         self._line_open = False
         self._last = ""
         self._usage: TokenUsage | None = None
@@ -52,13 +53,13 @@ class Readable:
             case TextDelta(text=text):
                 self._write(text, "")
             case ReasoningDelta(text=text):
-                self._write(text, "dim")
+                self._write(text, _DIM)
             case BlockStart(block_type=block_type):
                 if block_type != self._last:
                     self.end()
                 self._last = block_type
             case BlockEnd(block=ToolCallBlock(id=call, name=name, arguments=arguments)):
-                self._line(f"→ {name}({arguments})  [{call}]", "bold")
+                self._line(f"→ {name}({arguments})  [{call}]", _BOLD)
             case BlockEnd() | ToolCallDelta():
                 pass
             case UsageChunk(usage=usage):
@@ -71,8 +72,7 @@ class Readable:
     def end(self) -> None:
         """End the line that is open, if one is."""
         if self._line_open:
-            self._console.print()
-            self._line_open = False
+            self._write("\n", "")
 
     def _finish(self, finish: Finish) -> None:
         words = [] if self._usage is None else usage_words(self._usage)
@@ -80,7 +80,7 @@ class Readable:
         if finish.reason.failure is None:
             words.append(f"finish: {finish.reason.kind}")
         if words:
-            self._line(" · ".join(words), "dim")
+            self._line(" · ".join(words), _DIM)
         self.end()
 
     def _line(self, text: str, style: str) -> None:
@@ -89,16 +89,11 @@ class Readable:
         self.end()
 
     def _write(self, text: str, style: str) -> None:
-        self._console.print(Text(_CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text), style), end="", soft_wrap=True)
+        # Written as it is, not laid out: a tab stays a tab, and what is piped is what the model said.
+        clean = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+        sys.stdout.write(f"{style}{clean}{_PLAIN}" if style and self._styled else clean)
+        sys.stdout.flush()
         self._line_open = not text.endswith("\n")
-
-
-def console() -> Console:
-    """Return the way to stdout: colours in a terminal only, and no character that cannot be written."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="replace")
-    return Console(highlight=False, markup=False, emoji=False)
 
 
 def usage_words(usage: TokenUsage) -> list[str]:

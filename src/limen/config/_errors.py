@@ -38,6 +38,11 @@ def invalid_config(message: str, *, file: Path | None = None, line: int | None =
 
     No colon stands behind the key path: `api_key: words` would look like a key to the scrubber.
     """
-    place = "" if file is None else f"{file}:" if line is None else f"{file}:{line}:"
+    place = "" if file is None else f"{shown(file)}:" if line is None else f"{shown(file)}:{line}:"
     words = [place, f"{dotted(path)} -" if path else "", message]
     return LlmError(scrub(" ".join(word for word in words if word)), codes.INVALID_CONFIG, phase="resolve")
+
+
+def shown(file: Path) -> str:
+    """Write a file's path as one would type it here."""
+    return str(file.relative_to(Path.cwd())) if file.is_relative_to(Path.cwd()) else str(file)

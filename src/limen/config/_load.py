@@ -1,7 +1,6 @@
 """A configuration from a path, from `./limen.toml` or from the environment: the whole of it, or an error (K5)."""
 
 import difflib
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Final, TypeAlias, TypeVar
 import msgspec
 
 from limen.config._environment import KnownProvider, Proxies, proxies_from, routes_from
-from limen.config._errors import Fault, KeyPath, invalid_config
+from limen.config._errors import Fault, KeyPath, invalid_config, shown
 from limen.config._literal_keys import check_no_literal_key
 from limen.config._routes import Route, check_app, route_of
 from limen.config._schema import TABLES, AppTable, RouteTable
@@ -23,7 +22,7 @@ DEFAULT_FILE: Final = "limen.toml"
 # Fields that take one of a few words, for the message about another one.
 _WORDS: Final[Mapping[str, str]] = {"mode": "; it is normal or always", "input": "; it lists text and image"}
 
-Source: TypeAlias = str | os.PathLike[str] | Mapping[str, object] | None
+Source: TypeAlias = str | Path | Mapping[str, object] | None
 """A path, a document that was read already, or `None`: `./limen.toml` if there is one, else the environment."""
 
 
@@ -38,27 +37,35 @@ class Config(msgspec.Struct, frozen=True):
     @property
     def source(self) -> str:
         """Where it came from, in words."""
-        return "the environment" if self.file is None else str(self.file)
+        return "the environment" if self.file is None else shown(self.file)
 
 
 def load(
-    source: Source = None, *, known: Callable[[], Sequence[KnownProvider]] = tuple, app: str | None = None
+    source: object = None,
+    *,
+    known: Callable[[], Sequence[KnownProvider]] = tuple,
+    app: str | None = None,
+    folder: Path | None = None,
 ) -> Config:
-    """Read a configuration; raises `INVALID_CONFIG` with file, line and key path.
+    """Read a configuration, a `Source`; raises `INVALID_CONFIG` with file, line and key path.
 
     `app` names the application, whatever the configuration calls it. `known` is asked for the providers that the
-    environment may configure, and only if there is no file.
+    environment may configure, and only if there is no file. A relative path is relative to `folder`, the current one
+    unless given.
     """
-    if isinstance(source, Mapping):
+    path: object = DEFAULT_FILE if source is None else source
+    if isinstance(path, Mapping):
         return _checked(_plain(source), app=app, file=None, text=None)
-    file = Path(DEFAULT_FILE) if source is None else Path(source).expanduser()
+    if not isinstance(path, str | Path):
+        raise invalid_config(f"a configuration is a path or a mapping, not a {type(source).__name__}")
+    file = (folder or Path.cwd()) / Path(path).expanduser()
     if source is None and not file.exists():
         return _from_environment(known(), app)
     text = read_text(file)
     return _checked(parse(text, file), app=app, file=file, text=text)
 
 
-def _plain(source: Mapping[str, object]) -> Mapping[str, object]:
+def _plain(source: object) -> Mapping[str, object]:
     # A document made in code may be of any mapping type; a document read from a file is dicts and lists.
     words: str
     try:
@@ -103,7 +110,7 @@ def _config(tree: Mapping[str, object], app: str | None, file: Path | None) -> C
     if app is not None:
         check_app(app, ())
     tables = _convert(tree.get("routes", {}), dict[str, object], ("routes",))
-    folder = Path.cwd() if file is None else file.absolute().parent
+    folder = Path.cwd() if file is None else file.parent
     routes = tuple(
         route_of(name, _convert(table, RouteTable, ("routes", name)), app=app or named, folder=folder)
         for name, table in tables.items()

@@ -1,5 +1,6 @@
 """From a table of the file to a route: checked, and free of the file's spelling."""
 
+import difflib
 import ipaddress
 import re
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from limen.config._errors import Fault, KeyPath
 from limen.config._literal_keys import variable_name
 from limen.config._schema import EffortTable, ModelTable, RouteTable
 from limen.contract import (
+    CODES,
     CredentialSource,
     Effort,
     FrozenDict,
@@ -66,6 +68,8 @@ def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> 
         check_app(table.user_agent, (*here, "user_agent"))
     for header, value in table.headers.items():
         _check_header(header, value, (*here, "headers", header))
+    if table.retry is not None:
+        _check_codes(table.retry, (*here, "retry", "codes"))
     credential = _credential(name, table, folder)
     if table.base_url is not None:
         check_base_url(table.base_url, (*here, "base_url"))
@@ -143,6 +147,13 @@ def _check_header(name: str, value: str, path: KeyPath) -> None:
         raise Fault("this is no header's name", path)
     if not value.isprintable() or not value.isascii() or value != value.strip():
         raise Fault("a header's value is printable ASCII without spaces around it", path)
+
+
+def _check_codes(policy: RetryPolicy, path: KeyPath) -> None:
+    for code in policy.codes:
+        if code not in CODES and not re.fullmatch("HTTP_[3-5][0-9]{2}", code):
+            near = difflib.get_close_matches(code, CODES, n=1)
+            raise Fault(f"{code} is no code of a failure{f'; did you mean {near[0]}?' if near else ''}", path)
 
 
 def _credential(name: str, table: RouteTable, folder: Path) -> CredentialSource | None:
