@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import ROWS, codec
+from limen.adapters._chat_completions import ROWS, WIRE
 from limen.contract import (
     Assembler,
     Finish,
@@ -39,7 +39,7 @@ def body_of(dialect: str = "generic", *, model: ModelInfo | None = None, **field
     """Return the body of a request as JSON values; `messages` is one user message unless given."""
     fields.setdefault("messages", [user("hi")])
     options = GenerateOptions(provider="route", model="m", **fields)
-    return json.loads(codec(dialect).build(options, BuildContext(model)).body)
+    return json.loads(WIRE.codec(dialect).build(options, BuildContext(model)).body)
 
 
 def attempt(dialect: str = "generic", *, model: ModelInfo | None = None, **fields: Any) -> Any:

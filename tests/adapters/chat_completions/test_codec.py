@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import CODECS, ROWS, WIRE, codec
+from limen.adapters._chat_completions import ROWS, WIRE
 from limen.contract import Effort, GenerateOptions, LlmError, ModelInfo, codes, user
 
 
 def test_a_request_without_its_key() -> None:
     """The codec makes path, headers and body; credentials come from elsewhere (K7)."""
-    request = codec("openai").build(GenerateOptions("route", "m", [user("hi")]), BuildContext())
+    request = WIRE.codec("openai").build(GenerateOptions("route", "m", [user("hi")]), BuildContext())
     assert (request.method, request.path, dict(request.headers)) == (
         "POST",
         "/chat/completions",
@@ -28,13 +28,13 @@ def test_a_request_without_its_key() -> None:
 
 def test_the_header_that_carries_a_key() -> None:
     """Bearer everywhere but at Azure, whose header is `api-key`."""
-    found = {name: codec(name).authorize("k") for name in ("generic", "azure")}
+    found = {name: WIRE.codec(name).authorize("k") for name in ("generic", "azure")}
     assert found == {"generic": (("authorization", "Bearer k"),), "azure": (("api-key", "k"),)}
 
 
 def test_a_codec_says_what_its_row_says() -> None:
     """What an adapter needs of a row beside requests and answers."""
-    deepseek, generic = CODECS["deepseek"], CODECS["generic"]
+    deepseek, generic = WIRE.codec("deepseek"), WIRE.codec("generic")
     found = [
         (one.wire, one.dialect, one.base_url, one.key_variables, one.requires_key, one.models_path)
         for one in (deepseek, generic)
@@ -53,7 +53,7 @@ def test_a_codec_says_what_its_row_says() -> None:
 def test_an_unknown_dialect_is_named() -> None:
     """A row that does not exist is `UNSUPPORTED`, with the rows that do."""
     with pytest.raises(LlmError, match="no dialect 'nope'; it has azure, cerebras") as caught:
-        codec("nope")
+        WIRE.codec("nope")
     assert caught.value.code == codes.UNSUPPORTED
 
 
@@ -69,16 +69,16 @@ def test_every_row_reads_and_classifies(dialect: str) -> None:
         b'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":null}]}\n\n'
         b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     )
-    reader = codec(dialect).reader()
+    reader = WIRE.codec(dialect).reader()
     chunks = [*reader.feed(body), *reader.eof()]
     assert (reader.failure, reader.done, len(chunks)) == (None, True, 4)
-    assert codec(dialect).classify(401, {"x-request-id": "r"}, b"").code == codes.AUTH
+    assert WIRE.codec(dialect).classify(401, {"x-request-id": "r"}, b"").code == codes.AUTH
 
 
 def listing(dialect: str, *models: Any, bare: bool = False) -> tuple[ModelInfo, ...]:
     """Return what a list of models is read as."""
     body = list(models) if bare else {"object": "list", "data": models}
-    return codec(dialect).parse_models("route", json.dumps(body).encode())
+    return WIRE.codec(dialect).parse_models("route", json.dumps(body).encode())
 
 
 def test_a_list_of_ids() -> None:
@@ -135,5 +135,5 @@ def test_other_gateways_efforts_are_not_guessed() -> None:
 def test_anything_else_is_no_catalogue(body: bytes) -> None:
     """A body that is no list of models is `INVALID_CATALOG` and names the route."""
     with pytest.raises(LlmError, match="the model list of route is not a list of models") as caught:
-        codec("generic").parse_models("route", body)
+        WIRE.codec("generic").parse_models("route", body)
     assert caught.value.code == codes.INVALID_CATALOG

@@ -6,7 +6,7 @@ import pytest
 
 from chat_requests import ADD, DIALECTS, PNG, attempt, body_of, refusal
 from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import ROWS, codec
+from limen.adapters._chat_completions import ROWS, WIRE
 from limen.contract import (
     GenerateOptions,
     ImageBlock,
@@ -137,7 +137,7 @@ def test_tool_calls_and_results_are_served_by_every_dialect(dialect: str) -> Non
 def test_Q2_the_model_id_is_sent_byte_for_byte(dialect: str) -> None:
     """Nobody rewrites, trims or looks into a model's id (Q2)."""
     odd = "  Org/Model:free@é "
-    request = codec(dialect).build(GenerateOptions("p", odd, [user("q")]), BuildContext())
+    request = WIRE.codec(dialect).build(GenerateOptions("p", odd, [user("q")]), BuildContext())
     assert f'"model":"{odd}"'.encode() in request.body
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from chat_requests import ADD, PNG, body_of, messages_of, refusal, tool_turn
 from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import codec
+from limen.adapters._chat_completions import WIRE
 from limen.contract import (
     GenerateOptions,
     ImageBlock,
@@ -269,5 +269,5 @@ def test_the_callers_messages_are_not_changed() -> None:
     options = GenerateOptions("route", "m", messages, cache="short")
     before = GenerateOptions("route", "m", tuple(messages), cache="short")
     context = BuildContext()
-    bodies = {codec("openrouter").build(options, context).body for _ in range(2)}
+    bodies = {WIRE.codec("openrouter").build(options, context).body for _ in range(2)}
     assert (options == before, len(bodies), context.replay_dropped) == (True, 1, [])

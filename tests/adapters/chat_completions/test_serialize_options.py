@@ -7,7 +7,7 @@ import pytest
 
 from chat_requests import ADD, PNG, SCHEMA, attempt, body_of, refusal, tool_turn
 from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import codec
+from limen.adapters._chat_completions import WIRE
 from limen.contract import (
     Effort,
     GenerateOptions,
@@ -239,7 +239,7 @@ class TestNumbers:
         ]
         for context, asked, expected in chosen:
             options = GenerateOptions("route", "m", [user("q")], max_tokens=asked)
-            assert f'"max_tokens":{expected}'.encode() in codec("generic").build(options, context).body
+            assert f'"max_tokens":{expected}'.encode() in WIRE.codec("generic").build(options, context).body
         assert "max_tokens" not in body_of()
 
     @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_two_thousand_messages_take_less_than_three_milliseconds() -> None:
         runs: list[float] = []
         for _ in range(20):
             start = time.process_time()
-            codec("openai").build(options, BuildContext())
+            WIRE.codec("openai").build(options, BuildContext())
             runs.append(time.process_time() - start)
         taken.append(min(runs))
     assert max(taken) < 0.003

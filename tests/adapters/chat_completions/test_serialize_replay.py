@@ -6,7 +6,7 @@ import pytest
 
 from chat_requests import ADD, messages_of, refusal, tool_turn
 from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import codec
+from limen.adapters._chat_completions import WIRE
 from limen.contract import (
     ContentBlock,
     GenerateOptions,
@@ -143,7 +143,7 @@ def test_extra_content_of_a_call_goes_back() -> None:
 
 def _drops(dialect: str, message: Message) -> list[ReplayDrop]:
     context = BuildContext()
-    codec(dialect).build(GenerateOptions("route", "m", [user("q"), message]), context)
+    WIRE.codec(dialect).build(GenerateOptions("route", "m", [user("q"), message]), context)
     return context.replay_dropped
 
 

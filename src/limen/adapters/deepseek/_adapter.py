@@ -3,7 +3,7 @@
 from typing import Final
 
 from limen.adapters._base import WireAdapter, WireOptions
-from limen.adapters._chat_completions import codec
+from limen.adapters._chat_completions import WIRE
 from limen.contract import unknown_dialect
 
 _DIALECTS: Final = ("deepseek", "deepseek-beta")
@@ -50,5 +50,5 @@ class DeepSeekAdapter(WireAdapter):
         made = DeepSeekOptions() if options is None else options
         dialect = made.dialect or "deepseek"
         if dialect not in _DIALECTS:
-            raise unknown_dialect("openai-chat", dialect, _DIALECTS)
-        super().__init__(made, codec(dialect))
+            raise unknown_dialect(WIRE.name, dialect, _DIALECTS)
+        super().__init__(made, WIRE.codec(dialect))

@@ -1,7 +1,7 @@
 """Chat completions wherever they are spoken: one adapter, a row for each accent."""
 
 from limen.adapters._base import WireAdapter, WireOptions
-from limen.adapters._chat_completions import codec
+from limen.adapters._chat_completions import WIRE
 
 
 class OpenAIChatOptions(WireOptions, frozen=True, kw_only=True):
@@ -46,4 +46,4 @@ class OpenAIChatAdapter(WireAdapter):
     def __init__(self, options: OpenAIChatOptions | None = None) -> None:
         made = OpenAIChatOptions() if options is None else options
         unnamed = "openai" if made.base_url is None else "generic"
-        super().__init__(made, codec(made.dialect or unnamed))
+        super().__init__(made, WIRE.codec(made.dialect or unnamed))
