@@ -18,21 +18,21 @@ class Raw:
     ended: str = ""
 
     @property
-    def bytes(self) -> bytes:
+    def received(self) -> bytes:
         return b"".join(self.reads)
 
     @property
     def status(self) -> int:
-        return int(self.bytes.split(b" ", 2)[1])
+        return int(self.received.split(b" ", 2)[1])
 
     @property
     def headers(self) -> dict[str, str]:
-        head = self.bytes.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
+        head = self.received.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
         return {name.lower(): value for name, _, value in (line.partition(": ") for line in head)}
 
     @property
     def body(self) -> bytes:
-        rest = self.bytes.partition(b"\r\n\r\n")[2]
+        rest = self.received.partition(b"\r\n\r\n")[2]
         if self.headers.get("transfer-encoding") != "chunked":
             return rest
         body = b""
@@ -53,8 +53,13 @@ def request_bytes(method: str, url: str, body: object = None) -> bytes:
     split = urlsplit(url)
     data = b"" if body is None else json.dumps(body).encode()
     target = split.path + (f"?{split.query}" if split.query else "")
-    head = f"{method} {target} HTTP/1.1\r\nhost: {split.netloc}\r\nconnection: close\r\ncontent-length: {len(data)}\r\n\r\n"
-    return head.encode() + data
+    lines = [
+        f"{method} {target} HTTP/1.1",
+        f"host: {split.netloc}",
+        "connection: close",
+        f"content-length: {len(data)}",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + data
 
 
 async def read_all(reader: asyncio.StreamReader) -> Raw:

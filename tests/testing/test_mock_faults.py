@@ -184,7 +184,7 @@ async def test_no_answer_at_all(fault: str) -> None:
     """The connection ends before the first byte, by RST or by FIN."""
     raw = await spoiled(CHAT, fault)
 
-    assert (raw.bytes, raw.ended) == (b"", "reset" if fault.startswith("reset") else "eof")
+    assert (raw.received, raw.ended) == (b"", "reset" if fault.startswith("reset") else "eof")
 
 
 @pytest.mark.parametrize("fault", ["keep-alives-forever", "keep-alives-mid-stream"])
@@ -211,7 +211,7 @@ async def test_bytes_are_cut_where_the_fault_says() -> None:
 def chunks(raw: Raw) -> list[bytes]:
     """The HTTP chunks of the body."""
     found: list[bytes] = []
-    rest = raw.bytes.partition(b"\r\n\r\n")[2]
+    rest = raw.received.partition(b"\r\n\r\n")[2]
     while rest:
         size, _, rest = rest.partition(b"\r\n")
         found.append(rest[: int(size, 16)])

@@ -22,6 +22,7 @@ async def test_a_thousand_slow_streams() -> None:
         request = request_bytes("POST", url, chat_body())
         host, port = mock.url.removeprefix("http://").split(":")
         answered = 0
+        all_answered = asyncio.Event()
 
         async def stream() -> int:
             nonlocal answered
@@ -29,14 +30,15 @@ async def test_a_thousand_slow_streams() -> None:
             writer.write(request)
             await reader.readuntil(b"\r\n\r\n")
             answered += 1
+            if answered == STREAMS:
+                all_answered.set()
             body = await reader.read()
             writer.close()
             return body.count(b'"content":"')
 
         started = time.monotonic()
         streams = [asyncio.create_task(stream()) for _ in range(STREAMS)]
-        while answered < STREAMS:
-            await asyncio.sleep(0.01)
+        await all_answered.wait()
         assert not any(task.done() for task in streams)
         counts = await asyncio.gather(*streams)
         took = time.monotonic() - started
