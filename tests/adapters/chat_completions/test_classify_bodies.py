@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limen.adapters._classify import classify_answer, classify_event, read_error
-from limen.contract import Failure, clean_key, codes
+from limen.contract import Failure, LlmError, clean_key, codes
 
 # shape, body, message, provider_code
 SHAPES = [
@@ -218,6 +218,12 @@ def test_a_status_that_is_no_failure_is_still_judged() -> None:
     bodies = (b'{"error":{"code":"model_not_found"}}', b'{"error":{"code":400}}', b'{"type":"timeout_error"}', b"")
     found = [classify_answer(200, {}, body).code for body in bodies]
     assert found == [codes.MODEL_NOT_FOUND, codes.INVALID_REQUEST, codes.TIMEOUT, codes.SERVER]
+
+
+def test_a_status_that_http_does_not_have() -> None:
+    """A proxy's 999 is a server's failure whose facts can be raised (E3)."""
+    failure = classify_answer(999, {}, b"")
+    assert (LlmError.of(failure).code, failure.status) == (codes.SERVER, None)
 
 
 def test_E5_messages_are_scrubbed_and_bounded() -> None:

@@ -74,7 +74,8 @@ def classify_answer(
         message=_message(facts, status, lower),
         code=code or codes.SERVER,
         phase="headers",
-        status=status,
+        # A proxy may answer 999; a failure's facts hold statuses of HTTP only.
+        status=status if status <= 599 else None,
         provider_code=_word(facts.provider_code),
         provider_retry_after_ms=delay,
         request_id=request_id(lower) or _word(facts.request_id),
@@ -166,7 +167,10 @@ def _lower(facts: ErrorFacts) -> tuple[str, ...]:
     return tuple(word.lower() for word in facts.codes)
 
 
-_UNIT_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "": 1_000}
+_UNIT_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+
+# A delay past this is no hint but a mistake; it is also what a timer can hold.
+_LONGEST_MS: Final = 2_147_483_647
 
 
 def _body_delay_ms(facts: ErrorFacts, rules: ErrorRules, now: float) -> int | None:
@@ -177,7 +181,7 @@ def _body_delay_ms(facts: ErrorFacts, rules: ErrorRules, now: float) -> int | No
         hit = None if found is not None else pattern.search(facts.text)
         if hit is not None:
             found = _duration_ms(hit[0])
-    return round(found) if found is not None and 0.5 < found < 1e12 else None
+    return round(found) if found is not None and 0.5 < found <= _LONGEST_MS else None
 
 
 def _duration_ms(text: str) -> float | None:
