@@ -4,7 +4,9 @@ A cassette is one file, or a folder of files with one exchange each. Every write
 the old one until it is whole, so a crash loses at most the exchange in flight.
 """
 
+import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,7 +14,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import force_setattr
 
-from limen.contract import MAX_DEPTH, LlmError, TooDeep, codes, dumps, encode, loads
+from limen.contract import MAX_DEPTH, LlmError, TooDeep, codes, dumps, loads
 
 SCHEMA_VERSION: Final = 2
 
@@ -38,7 +40,7 @@ class RecordedRequest(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
     method: str
     path: str
-    headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = {}
     json: object = None
     text: str | None = None
 
@@ -48,7 +50,7 @@ class RecordedResponse(msgspec.Struct, frozen=True, rename="camel", omit_default
 
     status: int
     at_ms: float
-    headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = {}
     reads: Sequence[Read] = ()
 
     def __post_init__(self) -> None:
@@ -136,7 +138,10 @@ class CassetteWriter:
 
 def encode_cassette(exchanges: Sequence[Exchange]) -> bytes:
     """Return the JSON of a cassette, indented, one field a line."""
-    return msgspec.json.format(encode(_Document(SCHEMA_VERSION, tuple(exchanges))), indent=1) + b"\n"
+    document: object = msgspec.to_builtins(_Document(SCHEMA_VERSION, tuple(exchanges)))
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    # Half a character is written as an escape, everything else as itself.
+    return (_LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n").encode()
 
 
 def decode_cassette(data: bytes, name: str) -> tuple[Exchange, ...]:
@@ -149,10 +154,25 @@ def decode_cassette(data: bytes, name: str) -> tuple[Exchange, ...]:
         fault = f"its schemaVersion is {dumps(version).decode()}, and {SCHEMA_VERSION} is what this limen reads"
     except msgspec.ValidationError as error:
         fault = f"it is JSON, but no cassette: {error}"
-    except (msgspec.DecodeError, TooDeep) as error:
+    except TooDeep as error:
         fault = f"it is damaged: {error}"
+    except msgspec.DecodeError as error:
+        fault = f"it is damaged{_place(data)}: {error}"
     raise LlmError(f"{name} cannot be read as a cassette: {fault}", codes.INVALID_CONFIG, phase="resolve")
 
+
+def _place(data: bytes) -> str:
+    """Say where JSON is broken, in the words of a text editor."""
+    try:
+        json.loads(data)
+    except json.JSONDecodeError as error:
+        return f" at line {error.lineno}, column {error.colno}"
+    except UnicodeDecodeError as error:
+        return f" at line {data.count(10, 0, error.start) + 1}"
+    return ""
+
+
+_LONE: Final = re.compile("[\ud800-\udfff]")
 
 # The body of a request may nest as deep as any JSON; document, exchanges, exchange and request stand around it.
 _DEPTH: Final = MAX_DEPTH + 4

@@ -1,0 +1,135 @@
+"""What a recording may hold: the one cleaner of traffic (E5)."""
+
+import itertools
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limen.contract import remember_secret
+from limen.recording import Redaction
+from limen.recording._redact import REQUEST_HEADERS, RESPONSE_HEADERS
+
+CLEAN = Redaction()
+KEY = "sk-0123456789abcdefXYZ"
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("nothing to see", "nothing to see"),
+        (f"key {KEY} end", "key [redacted] end"),
+        ("Authorization: Bearer abcdefgh.ijkl", "Authorization: Bearer [redacted]"),
+        ("of org-ABCDEFGH12345678, sorry", "of [redacted], sorry"),
+        ("project proj_ABCDEFGH1234", "project [redacted]"),
+        ('{"organization":"acme","x":1}', '{"organization":"[redacted]","x":1}'),
+        ('{"organization_id": null}', '{"organization_id": "[redacted]"}'),
+        ('{"Set-Cookie" : ["a=1","b=2"], "x":1}', '{"Set-Cookie" : "[redacted]", "x":1}'),
+        ('{"cookie":{"a":{"b":"}"}},"x":[1]}', '{"cookie":"[redacted]","x":[1]}'),
+        ('{"authorization":12345}', '{"authorization":"[redacted]"}'),
+        ('[{"organization":true}]', '[{"organization":"[redacted]"}]'),
+        ('{"organization":"a\\"b\\\\"}', '{"organization":"[redacted]"}'),
+        (r'{"text":"{\"organization\":\"a\\\"b\",\"x\":1}"}', r'{"text":"{\"organization\":\"[redacted]\",\"x\":1}"}'),
+        ('{"organization":"never closed', '{"organization":"[redacted]"'),
+        ('{"organization":{"never":"closed"', '{"organization":"[redacted]"'),
+        ('{"organization":', '{"organization":"[redacted]"'),
+    ],
+)
+def test_texts_are_cleaned(text: str, cleaned: str) -> None:
+    """Keys, tokens, organizations and cookies go, in plain text, in JSON, and in JSON inside a JSON string."""
+    assert CLEAN.text(text) == cleaned
+    assert CLEAN.text(cleaned) == cleaned
+
+
+def test_further_fields_are_cleaned() -> None:
+    """The named fields lose their values wherever they stand, whatever the values are."""
+    redaction = Redaction(["patient", "no.te"])
+    body = {"a": [{"patient": {"name": "x"}}], "no.te": 'q"\\', "noXte": "stays", "b": json.dumps({"patient": "y"})}
+    cleaned = json.loads(redaction.text(json.dumps(body)))
+    assert cleaned == {
+        "a": [{"patient": "[redacted]"}],
+        "no.te": "[redacted]",
+        "noXte": "stays",
+        "b": '{"patient": "[redacted]"}',
+    }
+
+
+def test_a_field_inside_a_cleaned_field_is_gone_with_it() -> None:
+    """What stands inside a value that goes is not looked for any more."""
+    assert CLEAN.text('{"organization":{"cookie":"x","y":1},"z":2}') == '{"organization":"[redacted]","z":2}'
+
+
+def test_a_key_that_passed_limen_is_known() -> None:
+    """A key that looks like nothing is found because it was used."""
+    remember_secret("plain-as-day-7781")
+    assert CLEAN.text("it is plain-as-day-7781!") == "it is [redacted]!"
+
+
+@pytest.mark.parametrize("cut", range(40))
+def test_a_secret_cut_in_two_is_found(cut: int) -> None:
+    """Wherever the network cut a body, its key is gone, and the reads together are the clean body."""
+    body = f"data: your key {KEY} is odd\n\n"
+    reads = CLEAN.reads([body[:cut], body[cut:]])
+    assert "".join(reads) == "data: your key [redacted] is odd\n\n"
+    assert len(reads) == 2
+
+
+def test_reads_are_cut_where_they_were() -> None:
+    """Before and behind a secret the reads keep their places; a cut inside it moves behind its mask."""
+    reads = ["data: a", f" {KEY[:8]}", f"{KEY[8:]} b", "", "\n\n"]
+    assert CLEAN.reads(reads) == ["data: a", " [redacted]", " b", "", "\n\n"]
+    assert CLEAN.reads(["clean", "", "ly"]) == ["clean", "", "ly"]
+    assert CLEAN.reads([]) == []
+    assert CLEAN.reads([f"{KEY}"]) == ["[redacted]"]
+    assert CLEAN.reads([KEY[:10], KEY[10:]]) == ["[redacted]", ""]
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(
+    st.lists(
+        st.sampled_from([KEY, "data: ", '{"organization":"acme"}', "\n\n", "é", " ", "a", "[redacted]"]), max_size=8
+    ),
+    st.lists(st.integers(0, 200), max_size=6),
+)
+def test_any_cut_of_any_body_is_cleaned_as_the_whole(pieces: list[str], places: list[int]) -> None:
+    """The reads together are what the whole body becomes, and there are as many as before."""
+    body = "".join(pieces)
+    cuts = sorted({0, len(body), *(min(place, len(body)) for place in places)})
+    reads = [body[start:end] for start, end in itertools.pairwise(cuts)]
+    cleaned = CLEAN.reads(reads)
+    assert "".join(cleaned) == CLEAN.text(body)
+    assert len(cleaned) == len(reads)
+
+
+def test_headers_pass_by_name() -> None:
+    """Only allowed headers are kept, lower-case and cleaned; several of one name are joined."""
+    headers = [
+        ("Content-Type", "application/json"),
+        ("Authorization", "Bearer secret"),
+        ("X-Api-Key", "secret"),
+        ("Cookie", "a=1"),
+        ("OpenAI-Organization", "org-1"),
+        ("User-Agent", f"app {KEY}"),
+        ("user-agent", "limen"),
+    ]
+    assert CLEAN.headers(headers, REQUEST_HEADERS) == {
+        "content-type": "application/json",
+        "user-agent": "app [redacted], limen",
+    }
+    assert Redaction(["content-type"]).headers(headers[:1], REQUEST_HEADERS) == {}
+    assert CLEAN.headers([("X-Request-Id", "r1"), ("Set-Cookie", "a")], RESPONSE_HEADERS) == {"x-request-id": "r1"}
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("https://user:pass@host.example/v1/chat/completions", "/v1/chat/completions"),
+        ("https://host/v1/m:stream?key=AIzaSecret&alt=sse", "/v1/m:stream?key=[redacted]&alt=[redacted]"),
+        (f"https://host/{KEY}/x?", "/[redacted]/x"),
+        ("/v1/messages", "/v1/messages"),
+    ],
+)
+def test_of_a_url_the_path_is_kept(url: str, path: str) -> None:
+    """Host and login go, of the query only the names stay."""
+    assert CLEAN.path(url) == path
