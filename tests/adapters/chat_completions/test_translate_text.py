@@ -12,6 +12,7 @@ from limen.contract import (
     BlockEnd,
     BlockStart,
     Finish,
+    ImageBlock,
     ReasoningBlock,
     ReasoningDelta,
     TextBlock,
@@ -169,6 +170,13 @@ def test_think_tags_are_reasoning_where_the_row_says_so(
     expected: list[tuple[type, str | None]] = [] if reasoning is None else [(ReasoningBlock, reasoning)]
     assert found == expected + ([] if text is None else [(TextBlock, text)])
     assert (outcome.finish.replay_state is None) is (reasoning is None)
+
+
+def test_a_tag_that_has_only_begun_is_text_when_the_stream_fails() -> None:
+    """What had arrived stays (S4)."""
+    body = said("<thi") + event(error={"message": "x"})
+
+    assert read(body, THINK).chunks[:-1] == [BlockStart(0, "text"), TextDelta(0, "<thi")]
 
 
 def test_think_tags_are_text_where_the_row_does_not_say_so() -> None:
@@ -332,6 +340,39 @@ def test_cumulative_details_repeat_themselves() -> None:
 def test_details_of_an_unknown_type_are_malformed(value: object) -> None:
     """A list of objects with texts is all that was documented (C15)."""
     assert read(stream(part(reasoning_details=value), ended())).kind == "raised MALFORMED_RESPONSE"
+
+
+def picture(url: object) -> bytes:
+    """One event with one image."""
+    return part(images=[None, {"type": "image_url", "image_url": {"url": url}}])
+
+
+def test_images_of_the_answer_are_blocks_without_deltas() -> None:
+    """OpenRouter's image output, as bytes or as an address (C1); they close with the rest (C18)."""
+    body = stream(
+        said("a"), picture("data:image/png;base64,AAEC"), picture("https://x.test/i.png"), picture(None), ended()
+    )
+
+    assert read_all_ways(body).chunks == [
+        BlockStart(0, "text"),
+        TextDelta(0, "a"),
+        BlockStart(1, "image"),
+        BlockStart(2, "image"),
+        BlockEnd(0, TextBlock("a")),
+        BlockEnd(1, ImageBlock("image/png", b"\x00\x01\x02")),
+        BlockEnd(2, ImageBlock(url="https://x.test/i.png")),
+        Finish(STOP),
+    ]
+
+
+def test_an_image_alone_is_an_answer() -> None:
+    """It says something (C12)."""
+    assert read(stream(picture("https://x.test/i.png"), ended())).kind == "stop"
+
+
+def test_an_image_that_is_no_base64_is_malformed() -> None:
+    """Half an image is none (C15)."""
+    assert read(stream(picture("data:image/png;base64,A!"), ended())).kind == "raised MALFORMED_RESPONSE"
 
 
 def test_reasoning_that_has_no_text_makes_no_block() -> None:

@@ -1,5 +1,6 @@
 """Bytes of an answer to typed events: one decode for an ordinary event, a second one for the known oddities."""
 
+import binascii
 import re
 from collections.abc import Sequence
 from typing import Final, TypeVar, cast
@@ -7,7 +8,7 @@ from typing import Final, TypeVar, cast
 import msgspec
 
 from limen.adapters._chat_completions._wire import Delta, Event, Fault, FirstEvent, WholeAnswer
-from limen.contract import TooDeep, loads, scrub
+from limen.contract import ImageBlock, TooDeep, loads, scrub
 
 T = TypeVar("T")
 
@@ -30,6 +31,8 @@ _OBJECT_PLACES: Final = tuple(
     for place in ("delta", "message")
     for path in (("content",), ("tool_calls", "*", "function", "arguments"), ("function_call", "arguments"))
 )
+
+_DATA_URL: Final = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 
 _STRING: Final = rb'"(?:[^"\\]|\\.)*+"'
 _BLANKS: Final = re.compile(rb"(" + _STRING + rb")|[ \t\r\n]+", re.DOTALL)
@@ -83,6 +86,14 @@ def read_messages(payload: bytes, depth: int) -> list[Delta]:
     """Return what choice 0 of a whole answer says. Raises one of `UNREADABLE`."""
     found = reread(payload, _WHOLE, depth).choices or []
     return [item.message for item in found if item is not None and not item.index and item.message is not None]
+
+
+def read_image(url: str) -> ImageBlock:
+    """Return an image of the answer. Raises `ValueError` where its data is no base64."""
+    found = _DATA_URL.fullmatch(url)
+    if found is None:
+        return ImageBlock(url=url)
+    return ImageBlock(found[1], binascii.a2b_base64(found[2], strict_mode=True))
 
 
 def tells_failure(payload: bytes, depth: int) -> bool:

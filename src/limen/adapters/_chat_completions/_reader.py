@@ -37,8 +37,18 @@ _HEAD_BYTES: Final = 1024
 class ChatReader:
     """Reads one chat-completions answer (`contract.WireReader`): `feed` each read, then `eof` once; neither raises.
 
-    The answer is a stream of events, or one JSON document where its first byte that is not blank is `{` or `[`. An
-    error inside a stream ends it in-band; one that is the whole body, and what is no answer at all, is `failure` (E1).
+    The answer is a stream of events, or one JSON document where its first byte that is not blank is `{` or `[` (S3).
+
+    - mapped: `content` (text, parts, an object's bytes) to text; the row's reasoning fields, `thinking` parts and,
+      where the row says so, `<think>` tags to reasoning; `tool_calls`, `function_call` and custom tools' calls to tool
+      calls; `images` to images; `refusal` to the message of a `CONTENT_FILTER`; usage of the event, the choice or
+      `x_groq`; id, model, finish word and, where the row names its field, the matched stop sequence to the call's facts.
+    - kept for the replay: the field that reasoning stood in, `reasoning_details`, a call's `extra_content` (N4).
+    - left out: other choices than number 0, log-probabilities, annotations and citations, audio, server tools' items,
+      filter results, timings, and every field and event that limen does not know (C14, C15).
+    - in-band failures: an error inside a stream, a finish word of failure, a refusal, claimed calls without one, an
+      empty answer. Raised, so kept in `failure`: an error that is the whole body, what the wire does not allow, and an
+      end that comes too early (E1).
     """
 
     def __init__(

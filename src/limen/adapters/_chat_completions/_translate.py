@@ -4,11 +4,12 @@ Pure: no I/O, no clock. What cannot be read raises `ValueError` or one of `UNREA
 `MALFORMED_RESPONSE`.
 """
 
-from typing import Final, Literal
+from typing import Final
 
-from limen.adapters._chat_completions._calls import DOCUMENT_STARTS, Call, Calls, MalformedCall, join_halves
+from limen.adapters._chat_completions._blocks import Blocks, Spoken
+from limen.adapters._chat_completions._calls import DOCUMENT_STARTS, Call, Calls
 from limen.adapters._chat_completions._finish import Ending
-from limen.adapters._chat_completions._parse import read_messages
+from limen.adapters._chat_completions._parse import read_image, read_messages
 from limen.adapters._chat_completions._reading import ReadingRules
 from limen.adapters._chat_completions._reasoning import Details, ThinkTags, grown
 from limen.adapters._chat_completions._usage import Counts
@@ -17,20 +18,15 @@ from limen.contract import (
     MAX_TOKENS,
     STOP,
     TOOL_CALLS,
-    BlockEnd,
-    BlockStart,
     CallFacts,
     Failure,
     Finish,
     FinishReason,
     IdSeed,
+    ImageBlock,
     JsonObject,
-    ReasoningBlock,
-    ReasoningDelta,
     StreamChunk,
-    TextBlock,
     TextDelta,
-    ToolCallBlock,
     ToolCallDelta,
     UsageChunk,
     codes,
@@ -42,22 +38,6 @@ WIRE: Final = "openai-chat"
 STATE_VERSION: Final = 1
 
 
-class _Block:
-    """The text or the reasoning of the answer: `index` is -1 until its first delta.
-
-    `half` is half of a surrogate pair that waits for the other (S5), `before` the last cumulative text (W10).
-    """
-
-    __slots__ = ("before", "half", "index", "kind", "parts")
-
-    def __init__(self, kind: Literal["text", "reasoning"]) -> None:
-        self.kind: Literal["text", "reasoning"] = kind
-        self.index = -1
-        self.parts: list[str] = []
-        self.half = ""
-        self.before = ""
-
-
 class Translator:
     """One answer: `take` each event in order, then `finish` or `fail` once; all append chunks to the list given."""
 
@@ -67,25 +47,24 @@ class Translator:
         self._stop_fields = rules.stop_fields
         self._facts = facts
         self._depth = depth
-        self._opened: list[_Block | Call] = []
-        self._reasoning = _Block("reasoning")
-        self._text = _Block("text")
-        self._careful = False
-        self._ordinary = False  # the text block is open, and a text delta is just that
+        self._blocks = Blocks()
+        self._text = self._blocks.text
         self._plain = not (rules.think_tags or rules.cumulative_text)
+        self._ordinary = self._plain  # a text delta is just that, once the block is open
         self._tags = ThinkTags() if rules.think_tags else None
         self._details = Details(cumulative=rules.cumulative_text)
         self._calls = Calls(id_seed)
         self._counts = Counts(rules)
         self._refusal: list[str] = []
         self._field = ""
+        self._shown = False
         self._deltas = False
         self._whole = False
         self._message: bytes | None = None
 
     def be_careful(self) -> None:
         """From now on text may hold half a surrogate pair (S5); until then none is looked for."""
-        self._careful = True
+        self._blocks.careful = True
         self._ordinary = False
 
     def take(self, event: Event, payload: bytes, out: list[StreamChunk]) -> None:
@@ -99,11 +78,12 @@ class Translator:
                 self._deltas = True
                 text = delta.content
                 if (
-                    self._ordinary
-                    and text
+                    text
+                    and self._ordinary
+                    and self._text.index >= 0
                     and type(text) is str
                     and not (delta.tool_calls or delta.reasoning_content or delta.reasoning or delta.reasoning_text)
-                    and not (delta.reasoning_details or delta.refusal or delta.function_call)
+                    and not (delta.reasoning_details or delta.refusal or delta.function_call or delta.images)
                 ):
                     self._text.parts.append(text)
                     out.append(TextDelta(self._text.index, text))
@@ -138,17 +118,13 @@ class Translator:
     def finish(self, out: list[StreamChunk]) -> None:
         """The wire is complete: say how the answer ended, and on a success close its blocks (C7, C12, W5)."""
         self._take_message(out)
-        if self._tags is not None:
-            reasoning, text = self._tags.eof()
-            self._add(self._reasoning, reasoning, out)
-            self._add(self._text, text, out)
         self.flush(out)
         self._facts.provider_reason = self.ending.word
         failure = self._failure() or self._incomplete(out)
         if failure is not None:
             self.fail(failure, out)
             return
-        out += [BlockEnd(index, _whole_block(block)) for index, block in enumerate(self._opened)]
+        self._blocks.end(out)
         self._add_usage(out)
         reason = MAX_TOKENS if self.ending.meaning == "max-tokens" else TOOL_CALLS if self._calls.listed else STOP
         out.append(Finish(reason, self._state()))
@@ -160,19 +136,12 @@ class Translator:
         out.append(Finish(FinishReason("error", failure)))
 
     def flush(self, out: list[StreamChunk]) -> None:
-        """No more will come: a half that waits for its other half is U+FFFD (S5)."""
-        if not self._careful:
-            return
-        for block in (self._reasoning, self._text):
-            if block.half:
-                block.half = ""
-                self._add(block, "\ufffd", out)
-        for call in self._calls.listed:
-            if call.half:
-                call.half = ""
-                call.parts.append("\ufffd")
-                if call.block >= 0:
-                    out.append(ToolCallDelta(call.block, call.id, None, "\ufffd"))
+        """No more will come: let go of what waits for the rest of a tag or of a character."""
+        if self._tags is not None:
+            reasoning, text = self._tags.eof()
+            self._blocks.add(self._blocks.reasoning, reasoning, out)
+            self._blocks.add(self._text, text, out)
+        self._blocks.flush(self._calls.listed, out)
 
     def _take_delta(self, delta: Delta, out: list[StreamChunk]) -> None:
         # Reasoning first where one delta has both: it was thought before it was said.
@@ -183,7 +152,7 @@ class Translator:
             if not isinstance(content, str):
                 self._take_parts(content, out)
             elif self._plain:
-                self._add(self._text, content, out)
+                self._blocks.add(self._text, content, out)
             else:
                 self._take_odd_text(content, out)
         if delta.tool_calls:
@@ -192,6 +161,10 @@ class Translator:
             self._take_fragment(ToolCall(function=delta.function_call), out)
         if delta.refusal:
             self._refusal.append(delta.refusal)
+        for image in delta.images or ():
+            if image is not None and image.image_url is not None and image.image_url.url:
+                self._shown = True
+                self._blocks.show(read_image(image.image_url.url), out)
 
     def _take_reasoning(self, delta: Delta, out: list[StreamChunk]) -> None:
         """Each delta's reasoning comes from one source: the first of the row's that has any (W9)."""
@@ -207,8 +180,9 @@ class Translator:
             if value and not found:
                 found, self._field = value, self._field or name
         if self._rules.cumulative_text and found:
-            found, self._reasoning.before = grown(self._reasoning.before, found), found
-        self._add(self._reasoning, found, out)
+            reasoning = self._blocks.reasoning
+            found, reasoning.before = grown(reasoning.before, found), found
+        self._blocks.add(self._blocks.reasoning, found, out)
 
     def _take_parts(self, parts: list[Part], out: list[StreamChunk]) -> None:
         """Content as an array (Mistral): `text`, `thinking`, `refusal`; citations and the like make no block (C14)."""
@@ -219,8 +193,8 @@ class Translator:
                 part.thinking = "".join(inner.text or "" for inner in part.thinking)
             if part.thinking:
                 self._field = self._field or "content"
-                self._add(self._reasoning, part.thinking, out)
-            self._add(self._text, part.text or "", out)
+                self._blocks.add(self._blocks.reasoning, part.thinking, out)
+            self._blocks.add(self._text, part.text or "", out)
 
     def _take_odd_text(self, text: str, out: list[StreamChunk]) -> None:
         if self._rules.cumulative_text:
@@ -229,22 +203,8 @@ class Translator:
             reasoning, text = self._tags.feed(text)
             if reasoning:
                 self._field = self._field or "think"
-            self._add(self._reasoning, reasoning, out)
-        self._add(self._text, text, out)
-
-    def _add(self, block: _Block, text: str, out: list[StreamChunk]) -> None:
-        if self._careful:
-            text, block.half = join_halves(block.half, text)
-        if not text:
-            return
-        if block.index < 0:
-            block.index = len(self._opened)
-            self._opened.append(block)
-            self._ordinary = self._plain and not self._careful and self._text.index >= 0
-            out.append(BlockStart(block.index, block.kind))
-        block.parts.append(text)
-        delta = TextDelta if block.kind == "text" else ReasoningDelta
-        out.append(delta(block.index, text))
+            self._blocks.add(self._blocks.reasoning, reasoning, out)
+        self._blocks.add(self._text, text, out)
 
     def _take_fragments(self, fragments: list[ToolCall | None], out: list[StreamChunk]) -> None:
         for fragment in fragments:
@@ -259,7 +219,7 @@ class Translator:
                 and function is not None
                 and (text := function.arguments)
                 and text[0] not in DOCUMENT_STARTS
-                and not (fragment.id or function.name or function.id or fragment.extra_content or self._careful)
+                and not (fragment.id or function.name or function.id or fragment.extra_content or self._blocks.careful)
             ):
                 call.parts.append(text)
                 out.append(ToolCallDelta(call.block, call.id, None, text))
@@ -275,19 +235,12 @@ class Translator:
             if text:
                 out.append(ToolCallDelta(call.block, call.id, None, text))
         elif call.name and (call.id or call.parts):
-            self._open_call(call, out)
+            self._start(call, out)
 
-    def _open_call(self, call: Call, out: list[StreamChunk]) -> None:
-        if not call.name:
-            raise MalformedCall(f"the tool call {call.id or call.ordinal!r} never got a name")
+    def _start(self, call: Call, out: list[StreamChunk]) -> None:
         if not call.id:
             self._calls.make_id(call)
-        call.block = len(self._opened)
-        self._opened.append(call)
-        out += (
-            BlockStart(call.block, "tool-call"),
-            ToolCallDelta(call.block, call.id, call.name, "".join(call.parts)),
-        )
+        self._blocks.start(call, out)
 
     def _take_stop(self, choice: Choice) -> None:
         for name in self._stop_fields:
@@ -320,15 +273,15 @@ class Translator:
         """What is missing of a success; calls that waited for no more than their id start here (W4)."""
         for call in self._calls.listed:
             if call.block < 0:
-                self._open_call(call, out)
+                self._start(call, out)
         word = self.ending.word
         if self._calls.listed or self.ending.meaning == "max-tokens":
             return None
         if self.ending.meaning == "tool-calls":
             message = f"the answer ended with {word!r} and holds no tool call"
             return Failure(message, codes.MALFORMED_RESPONSE, phase="mid-stream", provider_code=word)
-        said = any(part.strip() for block in (self._text, self._reasoning) for part in block.parts)
-        if said or self._facts.stop_sequence is not None:
+        said = any(part.strip() for block in (self._text, self._blocks.reasoning) for part in block.parts)
+        if said or self._shown or self._facts.stop_sequence is not None:
             return None
         return Failure(
             "the answer ended without text and without a tool call",
@@ -344,7 +297,7 @@ class Translator:
 
     def _state(self) -> JsonObject | None:
         """What a replay needs and the blocks do not say: where reasoning stood, and what came with it (R5, N4)."""
-        entries = [self._entry(block) for block in self._opened]
+        entries = [self._entry(block) for block in self._blocks.opened]
         details = self._details.state()
         if not details and not any(entries):
             return None
@@ -353,14 +306,7 @@ class Translator:
             state["reasoning_details"] = details
         return state
 
-    def _entry(self, block: _Block | Call) -> dict[str, object] | None:
+    def _entry(self, block: Spoken | Call | ImageBlock) -> dict[str, object] | None:
         if isinstance(block, Call):
             return block.state or None
-        return {"field": self._field} if block is self._reasoning else None
-
-
-def _whole_block(block: _Block | Call) -> TextBlock | ReasoningBlock | ToolCallBlock:
-    text = "".join(block.parts)
-    if isinstance(block, Call):
-        return ToolCallBlock(block.id, block.name, text)
-    return TextBlock(text) if block.kind == "text" else ReasoningBlock(text)
+        return {"field": self._field} if block is self._blocks.reasoning else None

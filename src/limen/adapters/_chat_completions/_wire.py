@@ -77,6 +77,18 @@ class Part(msgspec.Struct, gc=False):
     refusal: str | None = None
 
 
+class ImageUrl(msgspec.Struct, gc=False):
+    """Where an image is, often in the URL itself (`data:`)."""
+
+    url: str | None = None
+
+
+class Image(msgspec.Struct, gc=False):
+    """An image of the answer; https://openrouter.ai/docs/features/multimodal/image-generation (read 2026-11-30)."""
+
+    image_url: ImageUrl | None = None
+
+
 class Delta(msgspec.Struct, gc=False):
     """What an event adds to the answer; a whole answer's `message` has the same fields."""
 
@@ -88,6 +100,7 @@ class Delta(msgspec.Struct, gc=False):
     reasoning_details: object = None
     refusal: str | None = None
     function_call: Function | None = None
+    images: list[Image | None] | None = None
 
 
 class Choice(msgspec.Struct, gc=False):
