@@ -353,6 +353,18 @@ def test_blocks_without_an_end_close_with_the_message() -> None:
     assert read(body).response.tool_calls == (ToolCallBlock("t", "f", "{}"),)
 
 
+@pytest.mark.parametrize("reason", ["tool_use", "end_turn", None])
+def test_call_that_nobody_ended(reason: str | None) -> None:
+    """Without its end, and outside a token limit, a call's arguments are complete JSON or the answer is malformed."""
+    begun = started() + opened(0, "tool_use", id="t", name="f", input={})
+
+    whole = begun + delta(0, "input_json_delta", partial_json='{"a":1}') + stopped(reason)
+    part = begun + delta(0, "input_json_delta", partial_json='{"a":') + stopped(reason)
+
+    assert read_all_ways(whole).response.tool_calls == (ToolCallBlock("t", "f", '{"a":1}'),)
+    assert read_all_ways(part).code == codes.MALFORMED_RESPONSE
+
+
 @pytest.mark.parametrize(
     ("first", "last", "expected"),
     [

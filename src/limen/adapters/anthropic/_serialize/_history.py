@@ -18,7 +18,8 @@ from limen.adapters.anthropic._serialize._content import (
     result_parts,
     text_part,
 )
-from limen.adapters.anthropic._serialize._replay import Item, Turn, read_turn
+from limen.adapters.anthropic._serialize._replay import Item, read_turn
+from limen.adapters.anthropic._wire import ReplayEntry
 from limen.contract import (
     ContentBlock,
     ImageBlock,
@@ -38,14 +39,11 @@ Part: TypeAlias = WirePart | msgspec.Raw
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 
 
-class WireTurn:
-    """One turn on the wire; its parts grow while neighbours of the same role are merged into it."""
+class WireTurn(msgspec.Struct, gc=False):
+    """One turn on the wire; its content grows while neighbours of the same role are merged into it."""
 
-    __slots__ = ("parts", "role")
-
-    def __init__(self, role: str, parts: list[Part]) -> None:
-        self.role = role
-        self.parts = parts
+    role: str
+    content: list[Part]
 
 
 class History:
@@ -63,6 +61,12 @@ class History:
 
     def add(self, index: int, message: Message) -> None:
         """Add one message, or refuse what of it the wire cannot hold."""
+        content = message.content
+        if len(content) == 1 and type(content[0]) is TextBlock and message.role == "user":
+            # What most messages are, in the way that costs least.
+            part = text_part(content[0].text)
+            self._append("user", [] if part is None else [part])
+            return
         match message.role:
             case "system":
                 self._system(index, message)
@@ -78,7 +82,7 @@ class History:
         if not self.turns:
             raise LlmError("no message says anything; this wire needs one that does", codes.INVALID_OPTIONS)
         last = self.turns[-1]
-        final = last.parts[-1]
+        final = last.content[-1]
         if last.role == "assistant" and isinstance(final, dict):
             text = final.get("text")
             if isinstance(text, str):
@@ -91,9 +95,9 @@ class History:
             self.turns.append(WireTurn(role, parts))
             return
         turn = self.turns[-1]
-        turn.parts += parts
+        turn.content += parts
         if role == "user":
-            turn.parts.sort(key=_results_first)
+            turn.content.sort(key=_results_first)
 
     def _system(self, index: int, message: Message) -> None:
         parts: list[WirePart] = []
@@ -134,20 +138,22 @@ class History:
         return parts
 
     def _assistant(self, index: int, message: Message) -> list[Part]:
-        turn = read_turn(message, index, self._dropped)
         self._ids.next_turn()
+        turn = read_turn(message, index, self._dropped)
         parts: list[Part] = [item.raw for item in turn.before]
         speaks = _speak(turn.before)
         unsigned = 0
         for number, block in enumerate(message.content):
-            part = self._own(block, turn, number, f"messages[{index}].content[{number}]")
+            part = self._own(block, turn.entries[number], (index, number))
             if part is not None:
                 parts.append(part)
                 speaks = speaks or part["type"] != "thinking"
             elif isinstance(block, ReasoningBlock):
                 unsigned += 1
-            parts += [item.raw for item in turn.items[number]]
-            speaks = speaks or _speak(turn.items[number])
+            items = turn.items[number]
+            if items:
+                parts += [item.raw for item in items]
+                speaks = speaks or _speak(items)
         if unsigned:
             # Thinking is sent with the signature it came with, or not at all: never made up, never emptied (Q065).
             why = "without their text and the signature of this wire"
@@ -157,8 +163,7 @@ class History:
             return []
         return parts
 
-    def _own(self, block: ContentBlock, turn: Turn, number: int, where: str) -> WirePart | None:
-        entry = turn.entries[number]
+    def _own(self, block: ContentBlock, entry: ReplayEntry, place: tuple[int, int]) -> WirePart | None:
         match block:
             case TextBlock(text=text):
                 part = text_part(text)
@@ -171,12 +176,12 @@ class History:
                     return None
                 return {"type": "thinking", "thinking": text, "signature": entry.signature}
             case ToolCallBlock():
-                part = call_part(block, self._ids.call(block.id), where)
+                part = call_part(block, self._ids.call(block.id), "messages[{}].content[{}]".format(*place))
                 if entry.caller is not None:
                     part["caller"] = msgspec.Raw(entry.caller.encode())
                 return part
             case ImageBlock() | ToolResultBlock():
-                raise _misplaced(block, "assistant", where)
+                raise _misplaced(block, "assistant", "messages[{}].content[{}]".format(*place))
             case _:
                 assert_never(block)
 

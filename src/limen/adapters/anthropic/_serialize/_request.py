@@ -12,7 +12,7 @@ import msgspec
 from limen.adapters._codec import BuildContext
 from limen.adapters.anthropic._dialect import WITHOUT_SAMPLING, Row
 from limen.adapters.anthropic._serialize._content import WirePart
-from limen.adapters.anthropic._serialize._history import History, Part
+from limen.adapters.anthropic._serialize._history import History, Part, WireTurn
 from limen.adapters.anthropic._wire import WIRE
 from limen.contract import (
     GenerateOptions,
@@ -51,7 +51,7 @@ def build_request(options: GenerateOptions, context: BuildContext, row: Row) -> 
     system = [*_system(options), *history.system]
     if system:
         body["system"] = system
-    body["messages"] = [{"role": turn.role, "content": turn.parts} for turn in history.turns]
+    body["messages"] = history.turns
     tools = [_tool(tool, number, row) for number, tool in enumerate(options.tools or ())]
     if tools:
         body["tools"] = tools
@@ -61,7 +61,7 @@ def build_request(options: GenerateOptions, context: BuildContext, row: Row) -> 
     body.update(_sampling(options))
     body.update(_thinking_and_format(options, context, row))
     if options.cache in ("short", "long"):
-        _mark(options, row, [system, tools if row.cache_tools else [], history.turns[-1].parts])
+        _mark(options, row, [system, tools if row.cache_tools else [], history.turns[-1].content])
     body["stream"] = True
     _merge_extra(body, options)
     # A model id in a path is one segment of it; `@` and `:` are part of Vertex's names.
@@ -245,6 +245,8 @@ def _mended(value: object) -> object:
         return replace_surrogates(value)
     if isinstance(value, Mapping):
         return {replace_surrogates(str(key)): _mended(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, WireTurn):
+        return {"role": value.role, "content": _mended(value.content)}
     if isinstance(value, (list, tuple)):
         return [_mended(item) for item in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return value

@@ -205,6 +205,16 @@ class CallSlot(Slot):
         chunks.append(BlockEnd(self.index, ToolCallBlock(self._id, self._name, "".join(self._parts))))
         return chunks
 
+    def cut_short(self) -> bool:
+        """Whether the wire began arguments and neither ended them nor the call."""
+        if self.ended or not self._parts:
+            return False
+        try:
+            _OBJECT.decode("".join(self._parts))
+        except msgspec.DecodeError:
+            return True
+        return False
+
     def entry(self) -> ReplayEntry:
         """Who made the call, where that was not the model itself."""
         return ReplayEntry(caller=self._caller)

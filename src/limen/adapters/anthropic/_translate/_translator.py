@@ -244,6 +244,8 @@ class Translator:
         if word is not None and meaning not in (finish.STOP, finish.CALLS, finish.LENGTH):
             return [*chunks, *self._failed(finish.failed(word, meaning, self._stop.stop_details))]
         for slot in self._slots:
+            if isinstance(slot, CallSlot) and meaning != finish.LENGTH and slot.cut_short():
+                raise self._malformed("a tool call whose arguments end in the middle, and no end of it")
             if not slot.ended:
                 chunks += self._close(slot, cut=meaning == finish.LENGTH)
         reason = self._outcome(word, meaning)
