@@ -347,20 +347,30 @@ async def test_abort_ends_the_stream_as_aborted() -> None:
 
 
 async def test_once_aborted_any_failure_is_the_aborts() -> None:
-    """A failure that coincides with the abort is its cause, not its code (Q6, H162)."""
+    """A failure found in what arrived before the abort is the abort's cause, not the call's code (Q6, H162)."""
     controller = AbortController()
+    sent = asyncio.Event()
 
     async def script(connection: Connection) -> None:
         await connection.request()
-        await connection.send(CHUNKED + chunk(said("a") + BROKEN))
+        await connection.send(CHUNKED + chunk(said("a")))
+        await go.wait()
+        await connection.send(chunk(BROKEN))
+        sent.set()
         await stay(connection)
 
+    go = asyncio.Event()
     async with streaming(script, signal=controller.signal) as (stream, _):
         assert await stream.next_batch() == chunks("a")[:2]
+        go.set()
+        await sent.wait()
+        await asyncio.sleep(0.02)
         controller.abort()
-        _, failure = await collected(stream)
+        found, failure = await collected(stream)
+        assert (found, facts(failure)) == ([], (codes.ABORTED, "mid-stream"))
         assert failure is not None
-        assert failure.code in (codes.ABORTED, codes.MALFORMED_RESPONSE)
+        assert isinstance(failure.__cause__, LlmError)
+        assert failure.__cause__.code == codes.MALFORMED_RESPONSE
 
 
 async def test_a_refusal_after_an_abort_is_the_aborts() -> None:

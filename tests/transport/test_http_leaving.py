@@ -457,6 +457,27 @@ def test_a_stream_dropped_after_its_loop_is_quiet_but_for_the_warning() -> None:
     assert {warning.category for warning in seen} <= {ResourceWarning}
 
 
+async def test_a_dropped_transport_warns_and_closes() -> None:
+    """An adapter that is dropped without aclose() warns, and its idle connections do not stay open (T2)."""
+
+    async def script(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(sized(b"ok"))
+        await stay(connection)
+
+    async with ByteServer(script) as server:
+        kept = [Transport(None, QUICK, Limits())]
+        assert await drained(await kept[0].open(post(server.url))) == (b"ok", None)
+        with pytest.warns(ResourceWarning, match="aclose"):
+            forget(kept)
+        await asyncio.wait_for(server.client_gone.wait(), 1)
+
+
+def forget(kept: list[Transport]) -> None:
+    kept.clear()
+    gc.collect()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
 async def test_a_forked_child_opens_its_own_connections() -> None:
     """A child of fork() makes its own connections; the parent's stream and pool live on (T2)."""

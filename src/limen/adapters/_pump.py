@@ -207,13 +207,13 @@ class WireStream:
     def _judged(self, error: LlmError) -> LlmError:
         """Give a failure its phase and request id; once aborted, any failure is the abort's (Q6)."""
         failure = error.failure
-        signal = self._call.signal
-        if signal is not None and signal.aborted and failure.code != codes.ABORTED:
-            aborted = LlmError("the call was aborted", codes.ABORTED, phase=failure.phase)
-            aborted.__cause__ = safe_cause(error)
-            return aborted
         phase = failure.phase or (None if self._reader is None else self._phase())
         known = failure.request_id or self.call_facts.request_id
+        signal = self._call.signal
+        if signal is not None and signal.aborted and failure.code != codes.ABORTED:
+            aborted = LlmError("the call was aborted", codes.ABORTED, phase=phase, request_id=known)
+            aborted.__cause__ = safe_cause(error)
+            return aborted
         if phase == failure.phase and known == failure.request_id:
             return error
         judged = LlmError.of(replace(failure, phase=phase, request_id=known))

@@ -98,7 +98,7 @@ class Exchange:
         self.content: aiohttp.StreamReader | None = None
         self._tap = tap
         self._task: asyncio.Task[object] | None = None
-        self._transport: asyncio.BaseTransport | None = None
+        self._transport: asyncio.WriteTransport | None = None
         self._closed: asyncio.Future[None] | None = None
         self._fault: BaseException | None = None
         self._forget_abort: Callable[[], None] | None = None
@@ -316,7 +316,7 @@ class Exchange:
     def _abort_transport(self) -> None:
         transport = self._transport
         # close() would wait for unsent bytes, and for a TLS peer's goodbye; abort() does not.
-        if isinstance(transport, asyncio.WriteTransport):
+        if transport is not None:
             transport.abort()
 
     def _finish(self, error: LlmError | None, *, complete: bool) -> None:

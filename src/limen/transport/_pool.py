@@ -38,9 +38,9 @@ class _Handler(ResponseHandler):
     paused: the reader asks for it after every HTTP chunk, which cost a fifth of all time spent on a stream.
     """
 
-    def resume_reading(self, resume_parser: bool = True) -> None:
+    def resume_reading(self, *args: bool, **kwargs: bool) -> None:
         if self._reading_paused:
-            super().resume_reading(resume_parser)
+            super().resume_reading(*args, **kwargs)
 
     def data_received(self, data: bytes) -> None:
         payload = self._payload
@@ -64,6 +64,9 @@ class _Connector(aiohttp.TCPConnector):
         """Forget connections of a loop that is closed; nothing is scheduled."""
         with suppress(RuntimeError):
             self._close()
+
+    def __del__(self, _warnings: object = None) -> None:
+        """Touch no loop (T2): the pool warns, and the loop closes what is left by way of `_closed_with_loop`."""
 
 
 class Pool:
