@@ -22,7 +22,7 @@ from limen.contract._chunks import (
     UsageChunk,
 )
 from limen.contract._finish import FinishReason
-from limen.contract._json import FrozenDict, freeze_object
+from limen.contract._json import FrozenDict, freeze_object, json_fault
 from limen.contract._messages import Message, ModelSource
 from limen.contract._replay import aligned
 from limen.contract._response import CallInfo, ReplayDrop, Response
@@ -123,9 +123,13 @@ def assemble(
     """Make the response: what may be executed, what may be kept, and what of the replay state goes with it."""
     blocks = {**arrived.closed, **arrived.unfinished}
     ordered = [blocks[index] for index in sorted(blocks)]
-    calls = tuple(block for block in ordered if isinstance(block, ToolCallBlock))
-    executable = finish.kind == "tool-calls"
-    kept = [index for index, block in enumerate(ordered) if _stays(block, finish)]
+    calls = {index: block for index, block in enumerate(ordered) if isinstance(block, ToolCallBlock)}
+    executable = _executable(calls, finish)
+    kept = [
+        index
+        for index, block in enumerate(ordered)
+        if (index in executable if isinstance(block, ToolCallBlock) else _stays(block, finish))
+    ]
     dropped = list(replay_dropped)
     state = None if arrived.finish is None else arrived.finish.replay_state
     state = _kept_state(state, finish, ordered, kept, dropped)
@@ -138,17 +142,26 @@ def assemble(
         usage=arrived.usage,
         text="".join(block.text for block in ordered if isinstance(block, TextBlock)),
         reasoning="".join(block.text for block in ordered if isinstance(block, ReasoningBlock)),
-        tool_calls=calls if executable else (),
-        incomplete_tool_calls=() if executable else calls,
+        tool_calls=tuple(executable.values()),
+        incomplete_tool_calls=tuple(call for index, call in calls.items() if index not in executable),
         replay_state=None if message is None else state,
         replay_dropped=tuple(dropped),
         info=info,
     )
 
 
-def _stays(block: StreamBlock, finish: FinishReason) -> bool:
-    if isinstance(block, ToolCallBlock):
-        return finish.kind == "tool-calls"
+def _executable(calls: Mapping[int, ToolCallBlock], finish: FinishReason) -> Mapping[int, ToolCallBlock]:
+    """The calls that may be executed; of an unguarded stream, none without a name, and the first of an id (C10)."""
+    if finish.kind != "tool-calls":
+        return {}
+    first: dict[str, int] = {}
+    for index, call in calls.items():
+        if call.name:
+            first.setdefault(call.id, index)
+    return {index: calls[index] for index in first.values()}
+
+
+def _stays(block: TextBlock | ReasoningBlock | ImageBlock, finish: FinishReason) -> bool:
     if finish.kind in ("error", "aborted") and not isinstance(block, ImageBlock):
         return bool(block.text.strip())
     return True
@@ -163,6 +176,10 @@ def _kept_state(
 ) -> FrozenDict[object] | None:
     if state is None or finish.kind in ("error", "aborted"):
         return None
+    fault = json_fault(state)
+    if fault is not None:
+        dropped.append(ReplayDrop(f"the answer's replay state is not JSON: {fault}"))
+        return None
     entries = state.get("blocks")
     if entries is None:
         return freeze_object(state)
@@ -171,5 +188,5 @@ def _kept_state(
         return None
     if len(kept) == len(blocks):
         return freeze_object(state)
-    chosen = [entries[index] for index in kept]  # pyright: ignore[reportUnknownVariableType] - a tuple of JSON values
+    chosen: list[object] = [entries[index] for index in kept]
     return freeze_object({**state, "blocks": chosen})
