@@ -133,7 +133,7 @@ class Refusing(BaseHTTPRequestHandler):
 def refusing() -> Iterator[str]:
     """The address of a provider that refuses every key."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
