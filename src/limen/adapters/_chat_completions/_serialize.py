@@ -88,16 +88,18 @@ class _Writer:
         return {"type": "function", "function": function}
 
     def _strict(self, into: Body, strict: bool, schema: Mapping[str, object], path: str) -> None:
-        rule = self._row.strict
+        rule, own_path = self._row.strict, f"{path.rpartition('.')[0]}.strict"
         if rule == "refused":
             if strict:
-                self._refuse(f"{path.rpartition('.')[0]}.strict", "it does not hold a model to a schema; leave strict unset")
+                self._refuse(
+                    f"{path.rpartition('.')[0]}.strict", "it does not hold a model to a schema; leave strict unset"
+                )
             # Not strict is what such a server does anyway, and some refuse the unknown key.
             return
         if strict and rule != "unchecked":
             fault = strict_fault(schema, path, subset=rule)
             if fault is not None:
-                self._refuse(f"{path.rpartition('.')[0]}.strict", fault)
+                self._refuse(own_path, fault)
         into["strict"] = strict
 
     def _tool_choice(self) -> None:
