@@ -91,9 +91,7 @@ class _Writer:
         rule, own_path = self._row.strict, f"{path.rpartition('.')[0]}.strict"
         if rule == "refused":
             if strict:
-                self._refuse(
-                    f"{path.rpartition('.')[0]}.strict", "it does not hold a model to a schema; leave strict unset"
-                )
+                self._refuse(own_path, "it does not hold a model to a schema; leave strict unset")
             # Not strict is what such a server does anyway, and some refuse the unknown key.
             return
         if strict and rule != "unchecked":
