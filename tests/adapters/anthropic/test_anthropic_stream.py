@@ -304,6 +304,19 @@ def test_refusal_says_why() -> None:
     ]
 
 
+def test_refusals_show_no_secret() -> None:
+    """Words of the provider are scrubbed before they become a message (E5)."""
+    details = {"explanation": "Not with sk-ant-abcdefghijklmnop", "category": None}
+
+    failure = ended(read_all_ways(started() + stopped("refusal", stop_details=details))).failure
+    bare = ended(read_all_ways(started() + stopped("refusal"))).failure
+
+    assert failure is not None
+    assert bare is not None
+    assert failure.message == "Not with [redacted]"
+    assert bare.message == "the provider refused to answer or to go on"
+
+
 def test_stop_reasons_by_rank() -> None:
     """Of several reports, a token limit stands over calls and a stop, the last one over its equal (W5)."""
     reports = [

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from limen.adapters.anthropic._wire import Count, WireStop, WireStopDetails, WireUsage
-from limen.contract import Failure, LlmError, TokenUsage, codes
+from limen.contract import Failure, LlmError, TokenUsage, codes, scrub
 
 # One word of several wins by rank: error over filter over length over calls over stop.
 STOP: Final = "stop"
@@ -52,9 +52,9 @@ def failed(word: str, code: str, details: WireStopDetails | None) -> Failure:
     if code == codes.CONTENT_FILTER:
         message = _refusal(details)
     elif code == codes.UNKNOWN_FINISH:
-        message = f"the answer ended for a reason that nobody documented: {word}"
+        message = f"the answer ended for a reason that nobody documented: {scrub(word)}"
     else:
-        message = f"the provider ended the answer with {word}"
+        message = f"the provider ended the answer with {scrub(word)}"
     return Failure(message, code, phase="mid-stream", provider_code=word)
 
 
@@ -62,7 +62,7 @@ def _refusal(details: WireStopDetails | None) -> str:
     explanation = None if details is None else details.explanation
     category = None if details is None else details.category
     text = explanation or "the provider refused to answer or to go on"
-    return f"{text} ({category})" if category else text
+    return scrub(f"{text} ({category})" if category else text)
 
 
 def empty(word: str | None) -> Failure:

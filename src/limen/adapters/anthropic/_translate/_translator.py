@@ -43,6 +43,7 @@ from limen.contract import (
     StreamChunk,
     UsageChunk,
     codes,
+    scrub,
 )
 
 # A delta for a block whose start a gateway left out says by itself what it belongs to; a tool call's does not.
@@ -278,7 +279,7 @@ class Translator:
 
     @staticmethod
     def _malformed(what: str) -> LlmError:
-        return LlmError(f"the answer holds {what}", codes.MALFORMED_RESPONSE)
+        return LlmError(scrub(f"the answer holds {what}"), codes.MALFORMED_RESPONSE)
 
 
 def _same(one: Block, other: Block) -> bool:
