@@ -87,8 +87,9 @@ class Outcome(NamedTuple):
 
 
 def event(**fields: object) -> bytes:
-    """One event with those fields."""
-    return b"data: " + json.dumps(fields, ensure_ascii=False).encode() + b"\n\n"
+    """One event with those fields; id and model as every event has them."""
+    whole = {"id": "x", "model": "m", **fields}
+    return b"data: " + json.dumps(whole, ensure_ascii=False).encode() + b"\n\n"
 
 
 def part(finish: str | None = None, **delta: object) -> bytes:

@@ -42,7 +42,7 @@ class ChatReader:
     - mapped: `content` (text, parts, an object's bytes) to text; the row's reasoning fields, `thinking` parts and,
       where the row says so, `<think>` tags to reasoning; `tool_calls`, `function_call` and custom tools' calls to tool
       calls; `images` to images; `refusal` to the message of a `CONTENT_FILTER`; usage of the event, the choice or
-      `x_groq`; id, model, finish word and, where the row names its field, the matched stop sequence to the call's facts.
+      `x_groq`; id, model, finish word and, where the row names its field, the stop sequence to the call's facts.
     - kept for the replay: the field that reasoning stood in, `reasoning_details`, a call's `extra_content` (N4).
     - left out: other choices than number 0, log-probabilities, annotations and citations, audio, server tools' items,
       filter results, timings, and every field and event that limen does not know (C14, C15).
