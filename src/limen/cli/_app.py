@@ -3,13 +3,14 @@
 import io
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from limen._version import __version__
 from limen.cli import _calls, _check, _doctor, _fixture, _mock, _offline, _recorded, _routes, _settings
-from limen.cli._report import exit_code_of
+from limen.cli._report import UsageProblem, exit_code_of
 
 app = typer.Typer(
     name="limen",
@@ -47,12 +48,28 @@ app.command("doctor")(_doctor.doctor)
 app.command("decode")(_offline.decode)
 app.command("request")(_offline.request)
 app.command("classify")(_offline.classify)
-app.command("record", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(_recorded.record)
 app.command("replay")(_recorded.replay)
 app.command("trace")(_recorded.trace)
 app.command("mock")(_mock.mock)
 app.command("check")(_check.check)
 app.add_typer(_fixture.app, name="fixture")
+
+
+@app.command("record", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def _record(
+    context: typer.Context,
+    *,
+    out: Annotated[Path, typer.Option(help="The cassette: a .json file, or a folder that gets a file a call.")],
+    redact: Annotated[list[str] | None, typer.Option(help="A further field to leave out; may be repeated.")] = None,
+) -> None:
+    """Run a command and keep its traffic.
+
+    Such as: limen record --out calls.json -- stream -m ROUTE/MODEL hello. No key is kept.
+    """
+    if not context.args:
+        raise UsageProblem("say what to record: limen record --out FILE -- stream -m ROUTE/MODEL PROMPT")
+    with _settings.recording(_settings.Recording(out, tuple(redact or ()))):
+        raise typer.Exit(invoke(context.args))
 
 
 def run(arguments: Sequence[str]) -> int:

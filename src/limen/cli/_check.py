@@ -14,7 +14,10 @@ def check(
     report: Annotated[str | None, typer.Option(help="Write the same as one HTML page.")] = None,
     basics: Annotated[bool, typer.Option("--basics", help="Only what a new adapter must pass first.")] = False,
 ) -> None:
-    """Try every promise of the contract on an adapter; print the results rule by rule."""
+    """Judge an adapter, rule by rule.
+
+    Tries every promise of the contract against a provider on this machine; exits 1 if one is broken.
+    """
     try:
         from limen.testing.conformance import UsageError, run_check
     except ImportError:

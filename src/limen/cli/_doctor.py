@@ -34,7 +34,10 @@ def doctor(
         bool, typer.Option("--online", help="Ask each provider for its models, without a paid call.")
     ] = False,
 ) -> None:
-    """Look at the configuration, the credentials and, online, whether each provider answers."""
+    """Say what is missing, and what to do next.
+
+    Looks at the configuration and the keys; with --online also at whether each provider answers.
+    """
     raise typer.Exit(finish(_doctor(online=online)))
 
 

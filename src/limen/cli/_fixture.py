@@ -20,7 +20,7 @@ def run(
     *,
     request_id: Annotated[str, typer.Option(help="The id of the request that is answered.")] = "request-1",
 ) -> None:
-    """Print every response's chunks and the response itself, as JSON lines."""
+    """Print chunks and responses as JSON lines."""
     raise typer.Exit(asyncio.run(_run(file, request_id)))
 
 
@@ -40,7 +40,7 @@ async def _run(file: str, request_id: str) -> int:
 
 @app.command("check")
 def check(file: File) -> None:
-    """Say what is wrong with a fixture, with the path inside the file, without playing it."""
+    """Say what is wrong, without playing it."""
     from limen.fixture import FixtureProviderError, check_fixture, load_fixture
 
     try:

@@ -26,7 +26,7 @@ def decode(
     dialect: Dialect = None,
     as_json: Annotated[bool, typer.Option("--json", help="Each chunk as a line of JSON.")] = False,
 ) -> None:
-    """Read an answer's raw body as the adapter would."""
+    """Read a raw answer as the adapter would."""
     view: JsonLines | Readable = JsonLines() if as_json else Readable()
     try:
         for chunk in _compose.iter_chunks(wire, read(file), dialect=dialect):
@@ -41,7 +41,10 @@ def request(
     model: Model,
     route: Route = None,
 ) -> None:
-    """Show what would be sent for a request, secrets masked; nothing is sent."""
+    """Show what would be sent; nothing is sent.
+
+    The request is JSON as `limen.encode` writes it, without provider and model. Secrets are masked.
+    """
     provider, name = split_model(model, route)
     found = next((one for one in loaded().routes if one.name == provider), None)
     if found is None:
@@ -69,7 +72,7 @@ def classify(
         list[str] | None, typer.Option(help="A header of the answer, name: value; may be repeated.")
     ] = None,
 ) -> None:
-    """Say what a failed answer means: its failure, as JSON."""
+    """Say what a failed answer means, as JSON."""
     pairs = [line.partition(":") for line in header or ()]
     headers = {name.strip(): value.strip() for name, _, value in pairs}
     failure = _compose.classify_error(wire, status, headers, read(file), dialect=dialect)

@@ -1,4 +1,4 @@
-"""`limen record`, `limen replay`, `limen trace`: calls kept in a file, and read again without a network."""
+"""`limen replay`, `limen trace`: calls that were kept in a file, read again without a network."""
 
 import asyncio
 import time
@@ -10,7 +10,6 @@ import typer
 from msgspec.structs import replace
 
 from limen import _compose
-from limen.cli import _settings
 from limen.cli._calls import opened, prompt_text, split_model
 from limen.cli._report import UsageProblem, complain_failure
 from limen.cli._show import JsonLines, Readable
@@ -31,21 +30,6 @@ Wire = Annotated[str | None, typer.Option(help="The wire of exchanges that do no
 Dialect = Annotated[str | None, typer.Option(help="The dialect of exchanges that do not name theirs.")]
 
 
-def record(
-    context: typer.Context,
-    *,
-    out: Annotated[Path, typer.Option(help="The cassette: a .json file, or a folder that gets a file a call.")],
-    redact: Annotated[list[str] | None, typer.Option(help="A further field to leave out; may be repeated.")] = None,
-) -> None:
-    """Run a command, such as `-- stream -m ROUTE/MODEL hello`, and keep what passes the network."""
-    if not context.args:
-        raise UsageProblem("say what to record: limen record --out FILE -- stream -m ROUTE/MODEL PROMPT")
-    from limen.cli._app import invoke
-
-    with _settings.recording(_settings.Recording(out, tuple(redact or ()))):
-        raise typer.Exit(invoke(context.args))
-
-
 def replay(
     file: Annotated[Path, typer.Argument(help="The cassette: a file, or a folder of them.")],
     *,
@@ -53,7 +37,10 @@ def replay(
     dialect: Dialect = None,
     as_json: Annotated[bool, typer.Option("--json", help="Each chunk as a line of JSON.")] = False,
 ) -> None:
-    """Read recorded answers through the real parser: the same bytes, the same chunks."""
+    """Read recorded answers again.
+
+    The same bytes through the real parser give the same chunks; no network is used.
+    """
     view: JsonLines | Readable = JsonLines() if as_json else Readable()
     code = 0
     for exchange in _exchanges(file, wire, dialect):
@@ -76,7 +63,10 @@ def trace(
     wire: Wire = None,
     dialect: Dialect = None,
 ) -> None:
-    """Show calls as timelines: the first event, each block with its deltas, silences, usage and the end."""
+    """Show calls as timelines.
+
+    When the first event came, each block with its deltas, silences, usage and how it ended.
+    """
     if model is None:
         found = _exchanges(Path(source), wire, dialect)
         traces = [trace_exchange(exchange, _compose.wire_of(exchange.wire or "")) for exchange in found]

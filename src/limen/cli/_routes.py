@@ -19,7 +19,10 @@ def loaded() -> Config:
 
 
 def routes() -> None:
-    """List the configured routes: adapter, address and where the key comes from."""
+    """List the configured routes.
+
+    Shown are adapter, address and where the key comes from; never the key.
+    """
     config = loaded()
     if not config.routes:
         check_route("", [])
@@ -39,7 +42,10 @@ def _row(route: Route) -> tuple[str, ...]:
 def models(
     route: Annotated[str | None, typer.Argument(help="One route; all of them unless given.")] = None,
 ) -> None:
-    """List the models that the routes know of: the provider's own list where it has one."""
+    """List the models that the routes know of.
+
+    A provider's own list where it has one, else what is configured. Any other id may be used as well.
+    """
     raise typer.Exit(finish(_models(route)))
 
 
