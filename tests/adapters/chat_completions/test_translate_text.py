@@ -231,6 +231,16 @@ def test_halves_of_a_surrogate_pair_meet_in_the_next_delta_of_their_block() -> N
     ]
 
 
+def test_halves_meet_in_an_ordinary_stream_too() -> None:
+    """Where every event has id and model, and so is read the quick way until one holds half a pair (S5)."""
+    pieces = (r'"a"', r'"b\ud83d"', r'"\ude00c"', r'"d"')
+    events = (
+        b'data: {"id":"x","model":"m","choices":[{"delta":{"content":%s}}]}\n\n' % piece.encode() for piece in pieces
+    )
+
+    assert read_all_ways(stream(*events, ended())).blocks == [TextBlock("ab\U0001f600cd")]
+
+
 @pytest.mark.parametrize(
     ("pieces", "text"),
     [
