@@ -206,8 +206,9 @@ class Exchange:
         transport = self._transport
         raw: socket.socket | None = None if transport is None else transport.get_extra_info("socket")
         if raw is not None:
-            with suppress(OSError):
-                raw.shutdown(socket.SHUT_RDWR)
+            # A twin of the descriptor, because not every loop's socket object may be shut down (uvloop's may not).
+            with suppress(OSError), socket.fromfd(raw.fileno(), raw.family, raw.type) as twin:
+                twin.shutdown(socket.SHUT_RDWR)
         return self.verdict is None
 
     def received(self, data: bytes) -> None:
