@@ -72,6 +72,7 @@ def test_trace(run: Run, tmp_path: Path) -> None:
     record(run)
     recorded = run("trace", "calls.json")
     live = run("trace", "-m", "deepseek/mock-text", "hello")
+    as_json = run("trace", "calls.json", "--json")
     page = run("trace", "calls.json", "--html", "page.html")
     failing = run("trace", "-m", "deepseek/mock-text+cut", "hello")
 
@@ -79,6 +80,7 @@ def test_trace(run: Run, tmp_path: Path) -> None:
     assert "deepseek: mock-text" in recorded.out
     assert "│" in recorded.out
     assert "deepseek: mock-text" in live.out
+    assert json.loads(as_json.out)["blocks"][0]["text"] == "Hello from the mock provider."
     assert page == Done(0, "", "")
     assert (tmp_path / "page.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
     assert failing.code == 1

@@ -13,7 +13,7 @@ from limen import _compose
 from limen.cli._calls import opened, prompt_text, split_model
 from limen.cli._report import UsageProblem, complain_failure
 from limen.cli._show import JsonLines, Readable
-from limen.contract import Finish, GenerateOptions, LlmError, user
+from limen.contract import Finish, GenerateOptions, LlmError, encode, user
 from limen.recording import (
     Cassette,
     Exchange,
@@ -59,6 +59,7 @@ def trace(
     source: Annotated[str, typer.Argument(help="The cassette; with --model, the prompt of a live call.")],
     *,
     model: Annotated[str | None, typer.Option("--model", "-m", help="ROUTE/MODEL: trace a live call.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Each timeline as a line of JSON.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page instead.")] = None,
     wire: Wire = None,
     dialect: Dialect = None,
@@ -72,11 +73,10 @@ def trace(
         traces = [trace_exchange(exchange, _compose.wire_of(exchange.wire or "")) for exchange in found]
     else:
         traces = [asyncio.run(_live(model, prompt_text(source)))]
-    if html is None:
-        for one in traces:
-            typer.echo("\n".join(render_text(one)))
-    else:
+    if html is not None:
         _write(html, render_html(traces))
+    for one in traces if html is None or as_json else ():
+        typer.echo(encode(one).decode() if as_json else "\n".join(render_text(one)))
     failure = traces[0].failure if model is not None else None
     if failure is not None:
         raise typer.Exit(complain_failure(failure))
