@@ -7,7 +7,7 @@ marked with the adapter it is about:
     def test_my_adapter(conformance_rule):
         conformance_rule()
 
-That is one test a rule. A rule that is broken fails with the exact stream; one that does not apply is skipped, with why.
+That is one test a rule. A broken rule fails with the exact stream; one that does not apply is skipped, with why.
 """
 
 import asyncio

@@ -230,7 +230,9 @@ async def _extra(bench: Bench) -> None:
     outcome.expect(
         outcome.request.json.get("limen_extra") == [1, {"a": None}], "the extra field is not as it was given"
     )
-    own = await bench.call("text", but(bench.options(), extra={name: {"messages": []}}), what="extra over messages")
+    own = await bench.call(
+        "text", but(bench.options(), extra={name: {"model": "another"}}), what="extra over the model"
+    )
     own.expect_failure("INVALID_OPTIONS", way="raised")
     foreign = await bench.call(
         "text", but(bench.options(), extra={"telegraph": {"a": 1}}), what="extra for another wire"

@@ -1,0 +1,75 @@
+"""An adapter of another distribution, on a wire of its own: found by its entry point, judged by the kit."""
+
+import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+import limen
+from limen.contract import Finish, LlmError, user
+from limen.testing.conformance import Endpoint, WireDescription
+from limen.testing.server import MockProvider
+
+HERE = str(Path(__file__).parent)
+if HERE not in sys.path:
+    sys.path.append(HERE)
+
+from acme_limen.conformance import WIRE, make  # noqa: E402 - found on the path that was just extended
+
+
+@pytest.mark.limen_adapter(make, wire=WIRE)
+def test_contract(conformance_rule: Callable[[], None]) -> None:
+    """Every rule that an adapter can keep is kept by one that limen does not know."""
+    conformance_rule()
+
+
+def test_it_is_known_by_its_entry_point_alone() -> None:
+    """The distribution's metadata names the adapter, and nothing in limen does."""
+    (point,) = (point for point in entry_points(group="limen.adapters") if point.name == "acme")
+    sources = "".join(path.read_text(encoding="utf-8") for path in (Path(limen.__file__).parent).rglob("*.py"))
+
+    assert point.value == "acme_limen:for_route"
+    assert "acme" not in sources.lower()
+
+
+async def test_a_route_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A route that names the entry point calls through it, with the key that the route names."""
+    monkeypatch.setenv("SOME_KEY", "acme-key-0123456789")
+    async with MockProvider("tools", speakers=(WIRE.speaker,)) as mock:
+        config = tmp_path / "limen.toml"
+        config.write_text(
+            f'[routes.work]\nadapter = "acme"\nbase_url = "{mock.base_url("acme-lines")}"\napi_key_env = "SOME_KEY"\n',
+            encoding="utf-8",
+        )
+        async with limen.open_runtime(config) as llm:
+            response = await llm.complete(limen.GenerateOptions("work", "acme-1", [user("What is 20 + 22?")]))
+
+    assert [(call.name, call.arguments) for call in response.tool_calls] == [("add", '{"left":20,"right":22}')]
+    assert mock.requests[0].header("x-acme-key") == "acme-key-0123456789"
+
+
+async def test_an_unknown_adapter_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    """A name that no entry point has is INVALID_CONFIG, and the message lists Acme's."""
+    config = tmp_path / "limen.toml"
+    config.write_text('[routes.work]\nadapter = "nobody"\n', encoding="utf-8")
+
+    with pytest.raises(LlmError, match="acme") as caught:
+        async with limen.open_runtime(config):
+            pass
+    assert caught.value.code == "INVALID_CONFIG"
+
+
+async def test_a_conversation_with_seals() -> None:
+    """What Acme seals goes back under its seal."""
+    assert isinstance(WIRE, WireDescription)
+    async with MockProvider("reasoning-tools", speakers=(WIRE.speaker,)) as mock, limen.LlmRuntime() as llm:
+        llm.register(["acme"], make(Endpoint(base_url=mock.base_url("acme-lines"))))
+        first = await llm.complete(limen.GenerateOptions("acme", "m", [user("What is 20 + 22?")]))
+        assert first.message is not None
+        history = [user("What is 20 + 22?"), first.message, limen.tool_result("call_add_1", "42")]
+        chunks = [chunk async for chunk in llm.stream(limen.GenerateOptions("acme", "m", history))]
+
+    assert isinstance(chunks[-1], Finish)
+    assert mock.requests[1].at("turns", 1) == {"who": "model", "think": "I need the add tool.", "seal": "c2lnbmF0dXJl"}
