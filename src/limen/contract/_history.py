@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from limen.contract import _codes as codes
-from limen.contract._blocks import ToolCallBlock, ToolResultBlock
+from limen.contract._blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from limen.contract._errors import LlmError
 from limen.contract._messages import Message
 
@@ -27,19 +27,26 @@ def check_history(messages: Sequence[Message]) -> None:
                 codes.INVALID_OPTIONS,
                 phase="resolve",
             )
+        content = message.content
+        if len(content) == 1 and type(content[0]) is TextBlock and not turn.unanswered:
+            # The shape of nearly every turn of a long history: nothing is called, answered or missing.
+            if message.role == "assistant":
+                turn.index = index
+                turn.calls.clear()
+            continue
         if message.role == "assistant":
             turn.check_answered(f"messages[{index}]")
             turn = _Turn(index)
-            if not message.content and message.replay_state is None:
+            if not content and message.replay_state is None:
                 _refuse(f"messages[{index}] is an assistant turn with neither a block nor replay state")
-            for block in message.content:
+            for block in content:
                 if type(block) is ToolCallBlock:
                     turn.call(block.id)
                 elif type(block) is ToolResultBlock:
                     _refuse(f"messages[{index}] is an assistant turn, and holds a tool result")
             continue
-        ends_turn = not message.content
-        for block in message.content:
+        ends_turn = not content
+        for block in content:
             if type(block) is ToolResultBlock:
                 turn.answer(block.tool_call_id, index)
             else:
