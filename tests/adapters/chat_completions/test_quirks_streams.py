@@ -8,7 +8,7 @@ from adapters.chat_completions._chat_wire import DONE, ended, event, part, read,
 from limen.adapters._chat_completions._reader import ChatReader
 from limen.adapters._chat_completions._reading import ReadingRules
 from limen.adapters._classify import ErrorRules
-from limen.contract import ReasoningBlock, TextBlock, TokenUsage, codes
+from limen.contract import BlockStart, ReasoningBlock, TextBlock, TextDelta, TokenUsage, codes
 
 
 def test_Q017_the_trailing_usage_chunk_has_no_choices() -> None:
@@ -156,9 +156,18 @@ def test_Q100_a_page_with_status_200_is_named() -> None:
 
 
 @pytest.mark.parametrize("line_end", [b"\r", b"\r\n"])
-def test_Q104_Q187_line_ends_of_any_kind(line_end: bytes) -> None:
-    """CR alone and CRLF, also when a read ends between the two (S1)."""
+def test_Q104_a_carriage_return_ends_a_line(line_end: bytes) -> None:
+    """Alone, and in a pair that two reads cut in two (S1)."""
     assert read_all_ways(stream(said("a"), said("b"), ended()).replace(b"\n", line_end)).blocks == [TextBlock("ab")]
+
+
+def test_Q187_events_that_end_in_crlf_come_as_they_arrive() -> None:
+    """Nothing waits for the end of the body, and no CR stays in the text (S1)."""
+    reader = ChatReader(ReadingRules(), ErrorRules())
+    first, second = (said(text).replace(b"\n", b"\r\n") for text in "ab")
+
+    assert reader.feed(first) == [BlockStart(0, "text"), TextDelta(0, "a")]
+    assert reader.feed(second) == [TextDelta(0, "b")]
 
 
 def test_Q105_a_very_long_event_is_read() -> None:

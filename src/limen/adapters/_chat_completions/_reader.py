@@ -137,24 +137,25 @@ class ChatReader:
         return head
 
     def _take(self, frames: list[SseEvent], out: list[StreamChunk]) -> None:
-        familiar = self._familiar
-        translator = self._translator
-        places = self._rules.error_places
+        decode, take = EVENT.decode, self._translator.take
+        familiar, places = self._familiar, self._rules.error_places
+        beginning, longest = familiar.beginning, familiar.longest
         for frame in frames:
             payload = frame.data
             try:
-                if len(payload) <= familiar.longest and payload.startswith(familiar.beginning) and not frame.event:
+                if len(payload) <= longest and payload.startswith(beginning) and not frame.event:
                     try:
-                        event = EVENT.decode(payload)
+                        event = decode(payload)
                     except (msgspec.DecodeError, RecursionError):
                         event = self._reread(payload)
                     if event.choices and not event.error and not (places and self._error(event, payload)):
                         self.events += 1
-                        translator.take(event, payload, out)
+                        take(event, payload, out)
                     else:
                         self._take_unsettled(event, payload, out)
                 else:
                     self._take_unfamiliar(frame, out)
+                    beginning, longest = familiar.beginning, familiar.longest
             except _UNREADABLE as fault:
                 self._fail(f"an event of the stream is not what chat completions allow: {fault}")
             if self.done or self.failure is not None:
