@@ -263,11 +263,12 @@ class Translator:
     def _failure(self) -> Failure | None:
         """What the provider says went wrong: an error over a refusal over a filter."""
         failure = self.ending.failure()
-        refusal = scrub(replace_surrogates("".join(self._refusal)))
+        refusal = "".join(self._refusal)
         if not refusal.strip() or (failure is not None and failure.code != codes.CONTENT_FILTER):
             return failure
         word = None if failure is None else self.ending.word
-        return Failure(refusal, codes.CONTENT_FILTER, phase="mid-stream", provider_code=word)
+        text = scrub(replace_surrogates(refusal))
+        return Failure(text, codes.CONTENT_FILTER, phase="mid-stream", provider_code=word)
 
     def _incomplete(self, out: list[StreamChunk]) -> Failure | None:
         """What is missing of a success; calls that waited for no more than their id start here (W4)."""
