@@ -83,7 +83,7 @@ async def ask(method: str, url: str, body: object = None) -> Raw:
         writer.close()
 
 
-def chat_body(model: str = "some-model", assistants: int = 0, **more: object) -> dict[str, object]:
+def chat_body(model: str = "some-model", assistants: int = 0, **more: bool | None) -> dict[str, object]:
     messages: list[dict[str, object]] = [{"role": "user", "content": "What is 20 + 22?"}]
     messages += [{"role": "assistant", "content": "…"}] * assistants
     return {"model": model, "stream": True, "messages": messages, "stream_options": {"include_usage": True}, **more}

@@ -312,7 +312,7 @@ def with_options(**more: object) -> Factory:
             "limits": endpoint.limits,
         }
         chosen = {name: value for name, value in {**given, **more}.items() if value is not None}
-        return DeepSeekAdapter(DeepSeekOptions(**chosen))
+        return DeepSeekAdapter(replace(DeepSeekOptions(), **chosen))
 
     return factory
 

@@ -26,9 +26,15 @@ EVERYTHING = Turn(
 )
 
 
-async def payloads(wire: str, script: Script | str, **more: object) -> list[dict[str, object]]:
+async def payloads(
+    wire: str, script: Script | str, *, stream: bool = True, counted: bool = True
+) -> list[dict[str, object]]:
     async with MockProvider(script) as mock:
-        raw = await ask("POST", mock.base_url(wire) + PATHS[wire], chat_body(**more))
+        raw = await ask(
+            "POST",
+            mock.base_url(wire) + PATHS[wire],
+            chat_body(stream=stream) | ({} if counted else {"stream_options": None}),
+        )
     return raw.payloads or [json.loads(raw.body)]
 
 
@@ -184,7 +190,7 @@ def tool_calls(payload: dict[str, list[dict[str, dict[str, list[dict[str, int]]]
 
 async def test_usage_only_where_it_was_asked_for() -> None:
     """Chat completions send a trailing usage chunk only with `stream_options.include_usage`."""
-    without = await payloads(CHAT, "text", stream_options=None)
+    without = await payloads(CHAT, "text", counted=False)
 
     assert [payload for payload in without if "usage" in payload] == []
 

@@ -12,21 +12,13 @@ class AcmeReader:
     def __init__(self, id_seed: IdSeed, limits: Limits, content_type: str | None) -> None:
         self.call_facts = CallFacts()
         self.failure: LlmError | None = None
+        self.done = False
+        self.may_end = False
         self.events = 0
         self._limit = limits.event_bytes
         self._whole = (content_type or "").startswith("application/json")
         self._rest = b""
         self._translator = Translator(id_seed, self.call_facts)
-
-    @property
-    def done(self) -> bool:
-        """Whether the terminal chunk was returned."""
-        return self._translator.finished
-
-    @property
-    def may_end(self) -> bool:
-        """Whether the end of the body would be the end of the answer."""
-        return self._translator.may_end
 
     def feed(self, data: bytes) -> list[StreamChunk]:
         """Take one read; return the chunks it completed."""
@@ -49,12 +41,17 @@ class AcmeReader:
         rest, self._rest = self._rest.strip(), b""
         if rest and not is_cut(rest):
             self._take(rest, chunks)
-        if self.failure is None and not self.done:
-            if self.may_end:
-                chunks += self._translator.finish()
-            else:
-                self.failure = LlmError("Acme's answer ended before it was complete", codes.STREAM_CLOSED)
+        self._close(chunks)
         return chunks
+
+    def _close(self, chunks: list[StreamChunk]) -> None:
+        if self.failure is not None or self.done:
+            return
+        if self.may_end:
+            chunks += self._translator.finish()
+            self.done = True
+        else:
+            self.failure = LlmError("Acme's answer ended before it was complete", codes.STREAM_CLOSED)
 
     def _take(self, data: bytes, chunks: list[StreamChunk]) -> None:
         if not data.strip():
@@ -69,6 +66,7 @@ class AcmeReader:
             self.events += line.error is None
             for one in (line,) if line.whole is None else line.whole:
                 chunks += self._translator.line(one)
+            self.done, self.may_end = self._translator.finished, self._translator.may_end
         except LlmError as failure:
             self.failure = failure
 

@@ -11,6 +11,7 @@ from acme_limen import AcmeAdapter, AcmeOptions
 from limen.testing.conformance import Endpoint, WireDescription
 from limen.testing.server import (
     Ask,
+    Kind,
     Part,
     ProviderError,
     Raw,
@@ -98,8 +99,8 @@ class AcmeSpeaker:
         return _line("noise", padding="x" * size)
 
 
-def _line(kind: str, **fields: object) -> Send:
-    return Send(kind, f"{compact(fields)}\n".encode())  # type: ignore[arg-type] - the kinds are those of Send
+def _line(kind: Kind, **fields: object) -> Send:
+    return Send(kind, f"{compact(fields)}\n".encode())
 
 
 def _why(turn: Turn) -> dict[str, object]:
@@ -132,13 +133,16 @@ def _fragments(turn: Turn) -> Iterator[dict[str, object] | Raw]:
 def _part(part: Part, call: int) -> Iterator[dict[str, object] | Raw]:
     match part:
         case Text():
-            yield from ({"say": piece} for piece in pieces(part.text))
+            for piece in pieces(part.text):
+                yield {"say": piece}
         case Reasoning():
-            yield from ({"think": piece} for piece in pieces(part.text))
+            for piece in pieces(part.text):
+                yield {"think": piece}
             yield {"seal": part.redacted or part.signature}
         case ToolCall():
             yield {"call": call, "id": part.id, "name": part.name}
-            yield from ({"call": call, "args": piece} for piece in pieces(part.arguments))
+            for piece in pieces(part.arguments):
+                yield {"call": call, "args": piece}
         case Raw():
             yield part
         case Refusal():
