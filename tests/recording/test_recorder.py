@@ -233,3 +233,41 @@ async def test_recorded_calls_may_run_at_once(tmp_path: Path) -> None:
     assert await replayed(tmp_path, calls) == live
     assert len(Cassette.load(tmp_path).exchanges) == 12
     assert ROUTES[CHAT] == "route"
+
+
+class Bare:
+    """A stream that is nothing but an iterator; its first step sends two requests, one without a JSON body."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def __aiter__(self) -> "Bare":
+        return self
+
+    async def __anext__(self) -> StreamChunk:
+        make = WIRE_TAP.get()
+        self.steps += 1
+        if self.steps == 1 and make is not None:
+            for body in (b"no json: \xff", b""):
+                tap = make()
+                tap.started("POST", "https://host/x?key=secret", [("Content-Type", "text/plain")], body)
+                tap.answered(200, [])
+                tap.ended(None)
+        if self.steps > 2:
+            raise StopAsyncIteration
+        return limen.BlockStart(0, "text")
+
+
+async def test_whatever_stream_is_wrapped_passes_as_it_is(tmp_path: Path) -> None:
+    """A stream without `aclose` is wrapped too; a body that is no JSON is kept as text, an empty one not at all."""
+    recorder = Recorder(tmp_path / "calls.json", clock=iter(range(100)).__next__)
+    assert len([chunk async for chunk in recorder(asked(CHAT), lambda _: Bare())]) == 2
+
+    text, empty = (exchange.request for exchange in Cassette.load(tmp_path / "calls.json").exchanges)
+    assert (text.path, text.headers, text.json, text.text) == (
+        "/x?key=[redacted]",
+        {"content-type": "text/plain"},
+        None,
+        "no json: \udcff",
+    )
+    assert (empty.json, empty.text) == (None, None)

@@ -23,17 +23,28 @@ KEY = "sk-0123456789abcdefXYZ"
         ("Authorization: Bearer abcdefgh.ijkl", "Authorization: Bearer [redacted]"),
         ("of org-ABCDEFGH12345678, sorry", "of [redacted], sorry"),
         ("project proj_ABCDEFGH1234", "project [redacted]"),
-        ('{"organization":"acme","x":1}', '{"organization":"[redacted]","x":1}'),
+        ("an org-structure and an org_chart", "an org-structure and an org_chart"),
+        ('{"organization":"acme"}', '{"organization":"acme"}'),
+        ('{"organizationId":"acme","x":1}', '{"organizationId":"[redacted]","x":1}'),
         ('{"organization_id": null}', '{"organization_id": "[redacted]"}'),
         ('{"Set-Cookie" : ["a=1","b=2"], "x":1}', '{"Set-Cookie" : "[redacted]", "x":1}'),
         ('{"cookie":{"a":{"b":"}"}},"x":[1]}', '{"cookie":"[redacted]","x":[1]}'),
         ('{"authorization":12345}', '{"authorization":"[redacted]"}'),
-        ('[{"organization":true}]', '[{"organization":"[redacted]"}]'),
-        ('{"organization":"a\\"b\\\\"}', '{"organization":"[redacted]"}'),
-        (r'{"text":"{\"organization\":\"a\\\"b\",\"x\":1}"}', r'{"text":"{\"organization\":\"[redacted]\",\"x\":1}"}'),
-        ('{"organization":"never closed', '{"organization":"[redacted]"'),
-        ('{"organization":{"never":"closed"', '{"organization":"[redacted]"'),
-        ('{"organization":', '{"organization":"[redacted]"'),
+        ('[{"organization_id":true}]', '[{"organization_id":"[redacted]"}]'),
+        ('{"organization_id":"a\\"b\\\\"}', '{"organization_id":"[redacted]"}'),
+        (
+            r'{"text":"{\"organization_id\":\"a\\\"b\",\"x\":1}"}',
+            r'{"text":"{\"organization_id\":\"[redacted]\",\"x\":1}"}',
+        ),
+        ('{"organization_id":"never closed', '{"organization_id":"[redacted]"'),
+        ('{"organization_id":{"never":"closed"', '{"organization_id":"[redacted]"'),
+        ('{"organization_id":', '{"organization_id":"[redacted]"'),
+        ('{"organization_id":true,"x":1}', '{"organization_id":"[redacted]","x":1}'),
+        (r'{"x":"line\nsk-0123456789abcdefXYZ\tend"}', r'{"x":"line\n[redacted]\tend"}'),
+        (r'{"x":"password=hunter22\" and on"}', r'{"x":"password=[redacted]\" and on"}'),
+        (r'{"x":"{\"y\":\"\\nsk-0123456789abcdefXYZ\"}"}', r'{"x":"{\"y\":\"\\n[redacted]\"}"}'),
+        (r'{"x":"\ud83d\nsk-0123456789abcdefXYZ"}', r'{"x":"\ud83d\n[redacted]"}'),
+        (r'"\q sk-0123456789abcdefXYZ" \ x', r'"\q [redacted]" \ x'),
     ],
 )
 def test_texts_are_cleaned(text: str, cleaned: str) -> None:
@@ -57,7 +68,7 @@ def test_further_fields_are_cleaned() -> None:
 
 def test_a_field_inside_a_cleaned_field_is_gone_with_it() -> None:
     """What stands inside a value that goes is not looked for any more."""
-    assert CLEAN.text('{"organization":{"cookie":"x","y":1},"z":2}') == '{"organization":"[redacted]","z":2}'
+    assert CLEAN.text('{"organization_id":{"cookie":"x","y":1},"z":2}') == '{"organization_id":"[redacted]","z":2}'
 
 
 def test_a_key_that_passed_limen_is_known() -> None:
@@ -88,7 +99,7 @@ def test_reads_are_cut_where_they_were() -> None:
 @settings(max_examples=200, deadline=None, database=None)
 @given(
     st.lists(
-        st.sampled_from([KEY, "data: ", '{"organization":"acme"}', "\n\n", "é", " ", "a", "[redacted]"]), max_size=8
+        st.sampled_from([KEY, "data: ", '{"organization_id":"acme"}', "\n\n", "é", " ", "a", "[redacted]"]), max_size=8
     ),
     st.lists(st.integers(0, 200), max_size=6),
 )

@@ -4,6 +4,7 @@ Headers pass by name, values and bodies by `contract.scrub`, query values are dr
 in two is found all the same, because a body is cleaned whole and cut again afterwards.
 """
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -44,9 +45,18 @@ RESPONSE_HEADERS: Final = frozenset(
     {"content-encoding", "content-type", "retry-after", "retry-after-ms", "x-should-retry", *REQUEST_IDS}
 )
 
-# Named in every body that has one: "organization": "org-…", and OpenAI's error texts quote the id by itself.
-_ORGANIZATION: Final = re.compile(r"\b(?:org|proj|acct)[-_][A-Za-z0-9]{8,}")
-FIELDS: Final = ("organization", "organization_id", "organizationId", "set-cookie", "cookie", "authorization")
+# OpenAI's error texts quote the organization: "Rate limit reached for gpt-4o in organization org-AbC123… on tokens".
+# An id has a digit, so that "org-structure" stays.
+_ORGANIZATION: Final = re.compile(r"\b(?:org|proj|acct)[-_](?=[A-Za-z0-9]*\d)[A-Za-z0-9]{8,}")
+FIELDS: Final = ("organization_id", "organizationId", "set-cookie", "cookie", "authorization")
+
+
+# A string of JSON that has an escape; one that has none says what it is.
+_STRING: Final = re.compile(r'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)++"')
+# JSON in a string of JSON in a string of JSON is a tool's arguments in a provider's error text.
+_DEEPEST: Final = 4
+# Half of a pair that was an escape; the bytes that are no UTF-8 are others, and stay.
+_LONE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 class Redaction:
@@ -58,9 +68,12 @@ class Redaction:
         # A field is found as JSON, and as JSON inside a JSON string, where every quote has a backslash.
         self._field = re.compile(rf'(?i)(\\*")(?:{names})\1\s*:\s*')
 
-    def text(self, text: str) -> str:
-        """Return a text without what must not be kept."""
-        return _ORGANIZATION.sub(MASK, scrub(self._without_fields(text)))
+    def text(self, text: str, depth: int = 0) -> str:
+        """Return a text without what must not be kept; JSON in it, and JSON in its strings, stays JSON."""
+        text = self._without_fields(text)
+        if "\\" in text and depth < _DEEPEST:
+            text = _STRING.sub(lambda found: self._string(found[0], depth + 1), text)
+        return _ORGANIZATION.sub(MASK, scrub(text))
 
     def reads(self, reads: Sequence[str]) -> list[str]:
         """Return the reads of one body, cleaned whole and cut again where they were cut, as near as may be."""
@@ -91,6 +104,17 @@ class Redaction:
             if key in allowed and key not in self.fields:
                 kept[key] = f"{kept[key]}, {self.text(value)}" if key in kept else self.text(value)
         return kept
+
+    def _string(self, literal: str, depth: int) -> str:
+        # As it is written, "\\nsk-…" has no word's beginning before the key: only what it says can be searched.
+        try:
+            said: object = json.loads(literal)
+        except ValueError:
+            return literal
+        cleaned = self.text(str(said), depth)
+        if cleaned == said:
+            return literal
+        return _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(cleaned, ensure_ascii=False))
 
     def _without_fields(self, text: str) -> str:
         parts: list[str] = []

@@ -16,7 +16,6 @@ from limen.contract import (
     ModelInfo,
     Phase,
     StreamChunk,
-    TooDeep,
     Wire,
     WireReader,
     codes,
@@ -199,7 +198,7 @@ class CassetteAdapter(LlmAdapter):
         path = self._redaction.path(written.path)
         if not recorded.path.endswith(path):
             yield Difference("path", recorded.path, path)
-        yield from differences(_body(recorded), _parsed(self._redaction.text(to_text(written.body))))
+        yield from differences(_body(recorded), loads(self._redaction.text(to_text(written.body)), _JSON))
 
 
 class _CassetteStream:
@@ -235,13 +234,6 @@ class _CassetteStream:
 
 def _spoken(exchange: Exchange, wire: str | None, dialect: str | None) -> Exchange:
     return exchange if exchange.wire is not None else replace(exchange, wire=wire, dialect=dialect)
-
-
-def _parsed(text: str) -> object:
-    try:
-        return loads(text, _JSON)
-    except (msgspec.DecodeError, TooDeep):
-        return text
 
 
 def _body(request: RecordedRequest) -> object:
