@@ -1,5 +1,6 @@
 """Values to JSON and back: `encode`, `decode` and the typed `decode_*` (section 1)."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import TypeVar
 
@@ -7,12 +8,13 @@ import msgspec
 
 from limen.contract import _codes as codes
 from limen.contract._abort import AbortSignal
-from limen.contract._chunks import StreamChunk
+from limen.contract._chunks import Finish, StreamChunk
 from limen.contract._errors import LlmError
 from limen.contract._json import TooDeep, dumps_lossless, json_fault, loads
 from limen.contract._messages import Message
 from limen.contract._options import GenerateOptions
 from limen.contract._response import Response
+from limen.contract._tools import JsonSchema
 
 T = TypeVar("T")
 
@@ -22,25 +24,33 @@ def encode(value: object) -> bytes:
 
     A signal is left out. A number that is not JSON is `INVALID_OPTIONS` (Q8).
     """
-    if isinstance(value, GenerateOptions):
-        if value.signal is not None:
-            value = msgspec.structs.replace(value, signal=None)
-        _check_numbers(value)
+    if isinstance(value, GenerateOptions) and value.signal is not None:
+        value = msgspec.structs.replace(value, signal=None)
+    for path, part in _free_parts(value):
+        fault = json_fault(part, path)
+        if fault is not None:
+            raise LlmError(fault, codes.INVALID_OPTIONS)
     try:
         return dumps_lossless(value)
-    except (TypeError, RecursionError) as fault:
-        raise LlmError(f"{type(value).__name__} is not a value of limen: {fault}", codes.INVALID_OPTIONS) from None
+    except (TypeError, RecursionError) as error:
+        raise LlmError(f"{type(value).__name__} is not a value of limen: {error}", codes.INVALID_OPTIONS) from None
 
 
-def _check_numbers(options: GenerateOptions) -> None:
+def _free_parts(value: object) -> Iterator[tuple[str, object]]:
+    """The parts whose content the caller chooses: a NaN in them would silently become `null`."""
+    if isinstance(value, (Message, Finish, Response)):
+        yield "replay_state", value.replay_state
+    if not isinstance(value, GenerateOptions):
+        return
     for name in ("temperature", "top_p", "extra"):
-        fault = json_fault(getattr(options, name), name)
-        if fault is not None:
-            raise LlmError(fault, codes.INVALID_OPTIONS)
-    for index, tool in enumerate(options.tools or ()):
-        fault = json_fault(tool.parameters, f"tools[{index}].parameters")
-        if fault is not None:
-            raise LlmError(fault, codes.INVALID_OPTIONS)
+        yield name, getattr(value, name)
+    for index, tool in enumerate(value.tools or ()):
+        yield f"tools[{index}].parameters", tool.parameters
+    if isinstance(value.response_format, JsonSchema):
+        yield "response_format.schema", value.response_format.schema
+    for index, message in enumerate(value.messages):
+        if message.replay_state is not None:
+            yield f"messages[{index}].replay_state", message.replay_state
 
 
 def _no_signal(kind: type, value: object) -> object:
