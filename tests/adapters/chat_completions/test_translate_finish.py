@@ -88,6 +88,14 @@ def test_length_outweighs_calls() -> None:
     assert read(body).kind == "max-tokens"
 
 
+def test_the_word_is_told_whatever_ends_the_stream() -> None:
+    """An error after it, or an end too early, does not hide it."""
+    body = said("a") + ended("length")
+
+    assert read(body + event(error={"message": "x"})).facts[2] == "length"
+    assert read(body, ReadingRules(end_marker="required")).facts[2] == "length"
+
+
 def test_a_row_may_have_words_of_its_own() -> None:
     """They are tried first, and others are as they were."""
     rules = ReadingRules(finish_words={"sensitive": "CONTENT_FILTER", "stop": "max-tokens"})

@@ -119,7 +119,6 @@ class Translator:
         """The wire is complete: say how the answer ended, and on a success close its blocks (C7, C12, W5)."""
         self._take_message(out)
         self.flush(out)
-        self._facts.provider_reason = self.ending.word
         failure = self._failure() or self._incomplete(out)
         if failure is not None:
             self.fail(failure, out)
@@ -137,6 +136,7 @@ class Translator:
 
     def flush(self, out: list[StreamChunk]) -> None:
         """No more will come: let go of what waits for the rest of a tag or of a character."""
+        self._facts.provider_reason = self.ending.word
         if self._tags is not None:
             reasoning, text = self._tags.eof()
             self._blocks.add(self._blocks.reasoning, reasoning, out)
