@@ -192,6 +192,11 @@ def test_words_stand_for_choices(word: str) -> None:
     assert (options.tool_choice, options.response_format) == (word, "json")
 
 
+def test_a_plain_request_is_short() -> None:
+    """Section 1, Q3: what is unset has no place in the form."""
+    assert encode(GenerateOptions("p", "m", [])) == b'{"provider":"p","model":"m","messages":[]}'
+
+
 def test_a_signal_never_travels() -> None:
     """Section 1: a signal is left out, and a field of that name in foreign JSON is as good as unknown."""
     watched = msgspec.structs.replace(OPTIONS, signal=AbortController().signal)

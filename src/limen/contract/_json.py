@@ -30,7 +30,7 @@ class FrozenDict(dict[str, V]):
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError("this mapping is immutable")
 
-    if not TYPE_CHECKING:
+    if not TYPE_CHECKING:  # pragma: no branch
         # To a checker these stay dict's own; at run time each one refuses.
         __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 

@@ -42,8 +42,10 @@ _PATTERNS: Final = (
 def remember_secret(secret: str) -> None:
     """Make `scrub` replace this key wherever it occurs from now on, in this process.
 
-    Shorter than 4 characters is not remembered: replacing "k" everywhere would hide nothing and garble all.
+    Shorter than 4 characters is not remembered: replacing "k" everywhere would hide nothing and garble all; nor is
+    white space around it.
     """
+    secret = secret.strip()
     if len(secret) < 4:
         return
     from urllib.parse import quote  # here, because it takes longer to load than the whole of this module

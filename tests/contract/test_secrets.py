@@ -1,0 +1,110 @@
+"""E5, K3: keys are remembered and looked for by shape; one that cannot be sent is refused by its place alone."""
+
+import pytest
+
+from limen.contract import MASK, LlmError, StaticCredential, clean_key, codes, looks_secret, remember_secret, scrub
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bearer abcdef123456",
+        "authorization: basic dXNlcjpwYXNz",
+        "bearer%20abcdef123456",
+        "sk-0123456789abcdef",
+        "sk-ant-api03-abcdefghijkl",
+        "gsk_abcdefghijklmnop",
+        "AIzaSyA0123456789abcdefghijklmnopqrstuv",
+        "AKIAIOSFODNN7EXAMPLE",
+        "ghp_abcdefghijklmnopqrstuvwxyz",
+        "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4",
+        'api_key="hunter2hunter2"',
+        "?api-key=hunter2hunter2&x=1",
+        '"client_secret": "hunter2hunter2"',
+        "https://user:hunter2@proxy.test:8080",
+    ],
+)
+def test_what_looks_like_a_credential_is_masked(text: str) -> None:
+    """E5: every shape of a credential is replaced; scrubbing twice changes nothing more."""
+    assert looks_secret(text)
+    found = scrub(f"before {text} after")
+
+    assert MASK in found
+    assert found.startswith("before ")
+    assert found.endswith(" after")
+    assert scrub(found) == found
+    for secret in ("abcdef", "0123456789", "hunter2", "dXNlcjpwYXNz", "IOSFODNN7EXAMPLE", "SflKx"):
+        assert secret not in found
+
+
+@pytest.mark.parametrize(
+    "text", ["the key is wrong", "sk-short", "monkey-business-is-not-one!", "a bearer of bad news", "max_tokens=4096"]
+)
+def test_ordinary_words_stay(text: str) -> None:
+    """E5: a message that holds no credential reads as it was."""
+    assert scrub(text) == text
+    assert not looks_secret(text)
+
+
+def test_a_remembered_key_is_masked_wherever_it_occurs() -> None:
+    """E5: a key of no known shape is replaced once it passed, also in its form for a URL, the longer one first."""
+    remember_secret("odd/key value")
+    remember_secret("odd/key value and more")
+
+    assert scrub("x odd/key value and more y") == f"x {MASK} y"
+    assert scrub("x odd%2Fkey%20value y") == f"x {MASK} y"
+
+
+def test_very_short_keys_are_not_remembered() -> None:
+    """E5: replacing a letter everywhere would garble every message."""
+    remember_secret("abc")
+    remember_secret("      ")
+
+    assert scrub("abc      ") == "abc      "
+
+
+def test_the_oldest_key_is_forgotten_first() -> None:
+    """E5: memory of keys is bounded, and the newest ones are in it."""
+    remember_secret("the-very-first-key")
+    for number in range(600):
+        remember_secret(f"rotated key {number}")
+
+    assert scrub("the-very-first-key") == "the-very-first-key"
+    assert scrub("rotated key 599") == MASK
+
+
+@pytest.mark.parametrize(("key", "clean"), [("k-!~-key", "k-!~-key"), ("  k-padded\n", "k-padded"), ("!", "!")])
+def test_a_key_is_trimmed(key: str, clean: str) -> None:
+    """K3, H100: white space around a key is dropped; the boundary characters are legal."""
+    assert clean_key(key, "the test") == clean
+
+
+@pytest.mark.parametrize(
+    "key", ["", "   ", "\t", "two words", "schlüssel", "🔑🔑🔑🔑", "Ａｂｃｄ", "line\nbreak", "nul\x00nul"]
+)
+def test_a_key_that_no_header_can_carry(key: str) -> None:
+    """K3, H101, H103: refused with the place that it came from, and no part of it."""
+    with pytest.raises(LlmError) as caught:
+        clean_key(key, "the environment variable X")
+
+    assert caught.value.code == codes.INVALID_CREDENTIAL
+    assert str(caught.value) == (
+        "the key from the environment variable X cannot be sent: a key is printable ASCII without spaces; set it again"
+    )
+
+
+def test_a_refused_key_is_remembered_all_the_same() -> None:
+    """E5: a key that cannot be sent is still a key, and is masked from then on."""
+    with pytest.raises(LlmError):
+        clean_key("refused key 77", "the test")
+
+    assert scrub("refused key 77") == MASK
+
+
+async def test_a_key_given_in_code() -> None:
+    """K7: it is kept out of the repr; a blank one is none."""
+    source = StaticCredential("sk-0123456789abcdef")
+
+    assert await source.api_key() == "sk-0123456789abcdef"
+    assert await StaticCredential("  ").api_key() is None
+    assert (repr(source), source.reference) == ("StaticCredential(…)", "the api_key that was passed")
