@@ -115,6 +115,7 @@ class ToyCodec:
         self.default_max_tokens: int | None = None
         self.efforts: tuple[Effort, ...] | None = None
         self.models_path: str | None = None
+        self.models_headers: Mapping[str, str] = {"toy-version": "1"}
         self.min_timeouts: Timeouts | None = None
         self.readers: list[ToyReader] = []
         self.contexts: list[BuildContext] = []

@@ -153,6 +153,15 @@ async def test_a_missing_key_names_every_place_for_it(settings: WireOptions, cod
         assert place in str(failure)
 
 
+async def test_a_route_that_goes_elsewhere_names_no_variable() -> None:
+    """A provider's key is not asked for where the route goes to another address than the provider's own (K4)."""
+    codec = ToyCodec(requires_key=True, base_url="https://toy.example/v1/")
+    failure = await refused(WireAdapter(WireOptions(base_url="http://127.0.0.1:1"), codec), options())
+    assert "TOY_API_KEY" not in str(failure)
+    for settings in (WireOptions(), WireOptions(base_url="https://toy.example/v1")):
+        assert "TOY_API_KEY" in str(await refused(WireAdapter(settings, codec), options()))
+
+
 async def test_a_provider_without_a_usual_variable() -> None:
     """A row that knows no variable names the other places (K4)."""
     codec = ToyCodec(requires_key=True, key_variables=())
@@ -354,6 +363,7 @@ async def listed(script: Callable[[Connection], object], **fields: object) -> Se
         assert received.line == "GET /models HTTP/1.1"
         assert received.headers["authorization"] == f"Bearer {KEY}"
         assert received.headers["user-agent"] == LIMEN
+        assert received.headers["toy-version"] == "1"
         return found
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from limen.contract import remember_secret
 from limen.transport import request_id, retry_after_ms, should_retry
 from limen.transport._headers import REQUEST_ID_HEADERS
 
@@ -62,3 +63,10 @@ def test_request_ids_are_read_in_order() -> None:
         assert request_id(headers) == f"id-of-{name}"
         headers[name] = "  "
     assert request_id(headers) is None
+
+
+def test_a_request_id_is_fit_to_be_shown() -> None:
+    """An id that repeats the key is scrubbed, and a long one cut (E5)."""
+    remember_secret("sk-limen-echoed-0123456789")
+    assert request_id({"x-request-id": "for sk-limen-echoed-0123456789"}) == "for [redacted]"
+    assert request_id({"x-request-id": "i" * 1000}) == "i" * 256

@@ -92,6 +92,7 @@ async def test_every_byte_is_handed_over_before_the_failure(fault: Fault, togeth
         assert body == fault.read
         assert facts(failure) == (None if fault.code is None else (fault.code, "first-event"))
         assert failure is None or fault.says in str(failure)
+        assert not answer.readable
         if failure is not None:
             with pytest.raises(LlmError) as again:
                 await answer.read()

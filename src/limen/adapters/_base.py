@@ -90,7 +90,9 @@ class WireAdapter(LlmAdapter):
         if path is None:
             return configured
         key = await self._key(provider)
-        request = HttpRequest("GET", self._endpoint.url(path), self._endpoint.headers({}, key), b"")
+        request = HttpRequest(
+            "GET", self._endpoint.url(path), self._endpoint.headers(self._codec.models_headers, key), b""
+        )
         answer = await self._transport.open(request)
         body = await answer.whole_body(_CATALOG_BYTES) if 200 <= answer.status < 300 else await answer.error_body()
         if not 200 <= answer.status < 300:
@@ -138,7 +140,8 @@ class WireAdapter(LlmAdapter):
         return None
 
     def _missing(self, provider: str, why: str) -> LlmError:
-        variables = " or ".join(self._codec.key_variables)
+        # A provider's own key is not looked for where its route goes to another address.
+        variables = "" if self._endpoint.elsewhere else " or ".join(self._codec.key_variables)
         places = [
             *([f"the environment variable {variables}"] if variables else []),
             f"api_key_env, api_key_file or api_key_keyring in [routes.{provider}] of limen.toml",

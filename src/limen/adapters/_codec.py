@@ -83,6 +83,11 @@ class Codec(Protocol):
         ...
 
     @property
+    def models_headers(self) -> Mapping[str, str]:
+        """What the list of models wants beside the key."""
+        ...
+
+    @property
     def min_timeouts(self) -> Timeouts | None:
         """Limits that the provider's own pace requires; they raise defaults, never what a caller set (T1)."""
         ...

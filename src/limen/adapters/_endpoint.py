@@ -23,7 +23,7 @@ _NO_KEY: Final = "none"
 class Endpoint:
     """The address and the standing headers of one adapter. Raises `INVALID_CONFIG` for what cannot be served."""
 
-    __slots__ = ("_auth_names", "_base_url", "_codec", "_headers", "_user_agent")
+    __slots__ = ("_auth_names", "_base_url", "_codec", "_headers", "_user_agent", "elsewhere")
 
     def __init__(self, options: WireOptions, codec: Codec) -> None:
         self._codec = codec
@@ -31,6 +31,8 @@ class Endpoint:
         self._headers = _checked(options.headers)
         self._user_agent = user_agent(options.app)
         self._base_url = _address(options, codec)
+        # Whether the address is another one than the dialect row's own.
+        self.elsewhere = codec.base_url is not None and self._base_url != codec.base_url.rstrip("/")
         own_auth = [value for name, value in self._headers.items() if name in self._auth_names]
         for value in own_auth:
             remember_secret(value)

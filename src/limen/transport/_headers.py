@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from limen.contract import scrub
+
 # In the order of preference; collected from the providers' pages and recorded answers, 2026-11.
 REQUEST_ID_HEADERS: Final = (
     "x-request-id",
@@ -27,16 +29,21 @@ REQUEST_ID_HEADERS: Final = (
     "cf-ray",
 )
 
+_LONGEST_ID: Final = 256
+
 # A delay past this is no hint but a mistake; it is also what a timer can hold.
 _LONGEST_MS: Final = 2_147_483_647
 
 
 def request_id(headers: Mapping[str, str]) -> str | None:
-    """Return the provider's id of the request, from the first header that has one; names are lower-case."""
+    """Return the provider's id of the request, from the first header that has one; names are lower-case.
+
+    It ends up in messages and logs, so it is scrubbed (E5) and bounded.
+    """
     for name in REQUEST_ID_HEADERS:
         value = headers.get(name, "").strip()
         if value:
-            return value
+            return scrub(value)[:_LONGEST_ID]
     return None
 
 

@@ -78,8 +78,9 @@ class HttpAnswer:
             deadlines.resume()
         if not data:
             return self._end(failure)
-        self._error = failure
         exchange.received(data)
+        if failure is not None:
+            self._fail(failure)
         return data
 
     def _end(self, failure: BaseException | None) -> bytes:
@@ -87,9 +88,12 @@ class HttpAnswer:
         if failure is None:
             self._exchange.content = None
             return b""
+        self._fail(failure)
+        raise failure
+
+    def _fail(self, failure: BaseException) -> None:
         self._error = failure
         self._exchange.kill(failure if isinstance(failure, LlmError) else None)
-        raise failure
 
     def event_arrived(self) -> None:
         """Say that a model event was among the bytes: the limit between two of them begins anew (T1)."""

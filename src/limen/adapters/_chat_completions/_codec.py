@@ -39,6 +39,7 @@ class ChatCodec:
         levels = row.efforts.levels
         self.efforts = None if levels is None else tuple(Effort(level, level) for level in levels)
         self.models_path = row.models_path
+        self.models_headers: Mapping[str, str] = FrozenDict({})
         self.min_timeouts: Timeouts | None = row.min_timeouts
 
     def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:

@@ -46,6 +46,7 @@ class SseDecoder:
 
     __slots__ = (
         "_after_cr",
+        "_between",
         "_data",
         "_head",
         "_limit",
@@ -62,6 +63,7 @@ class SseDecoder:
         self.failure: LlmError | None = None
         self._limit = (limits or Limits()).event_bytes
         self._marker = marker
+        self._between = False  # whether the next byte begins an event
         self._starting = True
         self._head = b""  # what may still become a byte order mark
         self._after_cr = False
@@ -73,6 +75,14 @@ class SseDecoder:
 
     def feed(self, data: bytes) -> list[SseEvent]:
         """Take one read; return the events it completed."""
+        self._out = []
+        if self._between and b"\r" not in data:
+            self._blocks(data)
+        else:
+            self._feed_slowly(data)
+        return self._out
+
+    def _feed_slowly(self, data: bytes) -> None:
         if self.failure is not None:
             raise self.failure
         if self._starting:
@@ -85,9 +95,15 @@ class SseDecoder:
         if b"\r" in data:
             self._after_cr = data.endswith(b"\r")
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        self._out = []
         self._take(data)
-        return self._out
+        self._between = not (
+            self._starting
+            or self._after_cr
+            or self._line
+            or self._data
+            or self._name is not None
+            or self.failure is not None
+        )
 
     def eof(self) -> list[SseEvent]:
         """The body ended cleanly: an undispatched event counts if its data is the end marker or complete JSON."""
@@ -154,6 +170,7 @@ class SseDecoder:
                     return
                 self._dispatch()
         if rest:
+            self._between = False
             self._lines(rest)
 
     def _named(self, block: bytes) -> bool:
@@ -216,6 +233,7 @@ class SseDecoder:
         self._name = None
 
     def _overflow(self) -> None:
+        self._between = False
         self._line = bytearray()
         self._data = []
         self.failure = LlmError(
