@@ -122,4 +122,4 @@ class AbortController:
 
     def abort(self, reason: object = None) -> None:
         """End every call that watches the signal. Idempotent; the first reason stays; any thread."""
-        self.signal._fire(reason)
+        self.signal._fire(reason)  # pyright: ignore[reportPrivateUsage] - two ends of one object, in one file
