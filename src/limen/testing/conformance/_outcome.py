@@ -171,6 +171,8 @@ async def collect(what: str, stream: AsyncIterator[StreamChunk], *, pause: int =
         ) from None
     except Exception as raised:  # noqa: BLE001 - whatever the adapter raised is what is judged
         error = raised
+    # Not after a cancellation: that must close the connection by itself (Q6).
+    await close(stream)
     return Outcome(what, tuple(chunks), error, ())
 
 
