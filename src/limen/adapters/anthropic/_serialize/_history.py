@@ -36,6 +36,7 @@ from limen.contract import (
 
 Part: TypeAlias = WirePart | msgspec.Raw
 
+_SPEAKERS: Final = frozenset({"user", "assistant"})
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 
 
@@ -62,12 +63,18 @@ class History:
     def add(self, index: int, message: Message) -> None:
         """Add one message, or refuse what of it the wire cannot hold."""
         content = message.content
-        if len(content) == 1 and type(content[0]) is TextBlock and message.role == "user":
-            # What most messages are, in the way that costs least.
-            part = text_part(content[0].text)
-            self._append("user", [] if part is None else [part])
-            return
-        match message.role:
+        role = message.role
+        if len(content) == 1 and role in _SPEAKERS and message.replay_state is None:
+            block = content[0]
+            if type(block) is TextBlock:
+                # What most messages are, in the way that costs least.
+                if role == "assistant":
+                    self._ids.next_turn()
+                part = text_part(block.text)
+                if part is not None:
+                    self._append(role, [part])
+                return
+        match role:
             case "system":
                 self._system(index, message)
             case "assistant":
@@ -75,7 +82,7 @@ class History:
             case "user" | "tool":
                 self._append("user", self._user(index, message))
             case _:
-                assert_never(message.role)
+                assert_never(role)
 
     def finish(self) -> None:
         """A last assistant turn that is to be continued does not end in white space (Q112)."""
@@ -91,10 +98,10 @@ class History:
     def _append(self, role: str, parts: list[Part]) -> None:
         if not parts:
             return
-        if not self.turns or self.turns[-1].role != role:
+        turn = self.turns[-1] if self.turns else None
+        if turn is None or turn.role != role:
             self.turns.append(WireTurn(role, parts))
             return
-        turn = self.turns[-1]
         turn.content += parts
         if role == "user":
             turn.content.sort(key=_results_first)
