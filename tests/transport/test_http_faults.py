@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import ssl
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from limen.contract import AbortController, Limits, LlmError, Timeouts, codes
+from limen.transport import TransportOptions
 from transport._byte_server import CHUNKED, HEAD, LAST, TO_THE_END, ByteServer, Connection, chunk, sized
 from transport._client import drained, facts, opened, post, stay, transport
 
@@ -229,3 +231,34 @@ async def test_a_whole_body_is_whole_or_an_error() -> None:
         with pytest.raises(LlmError) as short:
             await (await client.open(post(server.url, b"short"))).whole_body(1000)
         assert facts(short.value) == (codes.STREAM_CLOSED, "first-event")
+
+
+@pytest.mark.parametrize(
+    ("end", "code"), [(close, codes.STREAM_CLOSED), (reset, codes.TRANSPORT)], ids=["closed", "reset"]
+)
+@pytest.mark.parametrize("size", [5, 900_000])
+async def test_over_tls_every_byte_comes_first_too(
+    certificate: tuple[ssl.SSLContext, ssl.SSLContext],
+    end: Callable[[Connection], Awaitable[None]],
+    code: str,
+    size: int,
+) -> None:
+    """A TLS connection that breaks under a slow consumer hands over what arrived, then the failure (S4)."""
+    broken = asyncio.Event()
+
+    async def script(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(CHUNKED)
+        await connection.send(chunk(b"x" * size))
+        await asyncio.sleep(0.1)
+        await end(connection)
+        broken.set()
+
+    trusting = TransportOptions(ssl=certificate[1])
+    async with ByteServer(script, tls=certificate[0]) as server, transport(options=trusting) as client:
+        answer = await client.open(post(server.url))
+        await broken.wait()
+        await asyncio.sleep(0.02)
+        body, failure = await asyncio.wait_for(drained(answer), 3)
+        assert body == b"x" * size
+        assert facts(failure) == (code, "first-event")

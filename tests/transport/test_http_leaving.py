@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import socket
 import ssl
 import sys
 import threading
@@ -71,6 +72,26 @@ async def test_abort_while_the_head_is_awaited(from_thread: bool) -> None:
             await opening
         assert facts(caught.value) == (codes.ABORTED, "headers")
         assert not opening.cancelled()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a full backlog drops connections on Linux only")
+async def test_abort_while_connecting() -> None:
+    """An abort while the connection is being made ends the call at once, in phase connect (Q6)."""
+    controller = AbortController()
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for filler in (first, second):
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        async with transport() as client:
+            url = f"http://127.0.0.1:{full.getsockname()[1]}"
+            opening = asyncio.ensure_future(client.open(post(url), signal=controller.signal))
+            await asyncio.sleep(0.05)
+            controller.abort()
+            with pytest.raises(LlmError) as caught:
+                await asyncio.wait_for(opening, AT_ONCE)
+            assert facts(caught.value) == (codes.ABORTED, "connect")
 
 
 def fire(controller: AbortController, from_thread: bool) -> None:

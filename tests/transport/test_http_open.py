@@ -64,6 +64,19 @@ async def test_the_head_of_an_answer() -> None:
         assert answer.headers == {"content-length": "0", "x-a": "1, 2", "x-b": "b" * 20_000}
 
 
+async def test_what_a_server_says_before_its_answer() -> None:
+    """An early hint is no answer; the one after it is (E1)."""
+
+    async def script(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n" + sized(b"ok"))
+        await stay(connection)
+
+    async with opened(script) as (answer, _):
+        assert answer.status == 200
+        assert await drained(answer) == (b"ok", None)
+
+
 @pytest.mark.parametrize("status", [b"301 Moved", b"307 Moved", b"404 No", b"503 Busy"])
 async def test_redirects_and_refusals_are_answers(status: bytes) -> None:
     """Redirects are not followed; any status is an answer, whose body is read whole (K6, E1)."""

@@ -57,9 +57,11 @@ def test_a_proxys_password_is_a_secret() -> None:
     assert "pr0xy" not in scrub("failed with pr0xy-passw0rd")
 
 
-@pytest.mark.parametrize(
-    ("host", "own"), [("localhost", True), ("127.0.0.2", True), ("10.0.0.1", False), ("a.b", False)]
-)
+OWN = ("localhost", "LocalHost", "localhost.", "a.localhost", "127.0.0.1", "127.9.9.9", "::1")
+FOREIGN = ("10.0.0.1", "a.b", "127.0.0.1.evil.example", "localhost.evil.example", "127.evil", "::2", "")
+
+
+@pytest.mark.parametrize(("host", "own"), [*((host, True) for host in OWN), *((host, False) for host in FOREIGN)])
 def test_loopback(host: str, own: bool) -> None:
     """A key may go in the clear to this machine only (K6)."""
     assert is_loopback(host) is own

@@ -262,7 +262,7 @@ def test_a_limit_met_at_the_end_of_the_body() -> None:
 
 
 def test_a_large_event_in_small_reads_costs_linear_time() -> None:
-    """Doubling an event doubles its cost, no copy grows with it: 8 MiB in 1 KiB reads take well under a second (S1)."""
+    """Doubling an event doubles its cost: 8 MiB in 1 KiB reads take well under a second (S1, Q105)."""
     piece = b"x" * 1024
     decoder = SseDecoder()
     began = time.process_time()

@@ -1,7 +1,8 @@
 """What a caller may set about connections."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from limen.contract import LlmError, codes, remember_secret
@@ -10,8 +11,6 @@ if TYPE_CHECKING:
     import ssl as ssl_module
 
     import aiohttp
-
-LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class TransportOptions:
@@ -61,8 +60,12 @@ class TransportOptions:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host name or address is this machine's own (K6)."""
-    return host in LOOPBACK or host.startswith("127.") or host.endswith(".localhost")
+    """Say whether a host name or address is this machine's own (K6); a name that merely looks like one is not."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        name = host.lower().rstrip(".")
+        return name == "localhost" or name.endswith(".localhost")
 
 
 def _check_proxy(proxy: str) -> None:
