@@ -144,3 +144,41 @@ def test_headers_pass_by_name() -> None:
 def test_of_a_url_the_path_is_kept(url: str, path: str) -> None:
     """Host and login go, of the query only the names stay."""
     assert CLEAN.path(url) == path
+
+
+SPICES = [
+    KEY,
+    "\\",
+    '"',
+    "\n",
+    "password=hunter22",
+    "api_key: ",
+    "Bearer abcdefghij",
+    "https://u:p@h/",
+    ",",
+    "}",
+    "x",
+    "\ud83d",
+    "é",
+]
+STRINGS = st.lists(st.sampled_from(SPICES), max_size=6).map(" ".join)
+DOCUMENTS = st.recursive(
+    STRINGS | st.integers() | st.none(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(STRINGS | st.sampled_from(["cookie", "password", "x"]), inner, max_size=3)
+        | inner.map(json.dumps)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=400, deadline=None, database=None)
+@given(DOCUMENTS, st.booleans())
+def test_json_stays_json(document: object, ascii_only: bool) -> None:
+    """Whatever a document holds, what is kept of it can be read, is clean, and is cleaned no further."""
+    text = json.dumps(document, ensure_ascii=ascii_only)
+    cleaned = CLEAN.text(text)
+    json.loads(cleaned)
+    assert KEY not in cleaned
+    assert CLEAN.text(cleaned) == cleaned

@@ -51,8 +51,10 @@ _ORGANIZATION: Final = re.compile(r"\b(?:org|proj|acct)[-_](?=[A-Za-z0-9]*\d)[A-
 FIELDS: Final = ("organization_id", "organizationId", "set-cookie", "cookie", "authorization")
 
 
-# A string of JSON that has an escape; one that has none says what it is.
-_STRING: Final = re.compile(r'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)++"')
+_STRING: Final = re.compile(r'"(?:[^"\\\r\n]|\\[^\r\n])*+"')
+# A string, with the colon that makes it a name, or anything else that is a value or ends one.
+_TOKEN: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')
+_FRAMED: Final = re.compile(r"((?:data:)?[ \t]*)(.*?)([ \t\r\n]*)", re.DOTALL)
 # JSON in a string of JSON in a string of JSON is a tool's arguments in a provider's error text.
 _DEEPEST: Final = 4
 # Half of a pair that was an escape; the bytes that are no UTF-8 are others, and stay.
@@ -68,12 +70,9 @@ class Redaction:
         # A field is found as JSON, and as JSON inside a JSON string, where every quote has a backslash.
         self._field = re.compile(rf'(?i)(\\*")(?:{names})\1\s*:\s*')
 
-    def text(self, text: str, depth: int = 0) -> str:
+    def text(self, text: str) -> str:
         """Return a text without what must not be kept; JSON in it, and JSON in its strings, stays JSON."""
-        text = self._without_fields(text)
-        if "\\" in text and depth < _DEEPEST:
-            text = _STRING.sub(lambda found: self._string(found[0], depth + 1), text)
-        return _ORGANIZATION.sub(MASK, scrub(text))
+        return self._clean(self._without_fields(text), 0)
 
     def reads(self, reads: Sequence[str]) -> list[str]:
         """Return the reads of one body, cleaned whole and cut again where they were cut, as near as may be."""
@@ -105,16 +104,42 @@ class Redaction:
                 kept[key] = f"{kept[key]}, {self.text(value)}" if key in kept else self.text(value)
         return kept
 
+    def _clean(self, text: str, depth: int) -> str:
+        if _is_json(text):
+            return self._json(text, depth)
+        return "".join(self._line(line, depth) for line in text.splitlines(keepends=True))
+
+    def _line(self, line: str, depth: int) -> str:
+        # A stream is lines with a JSON document each.
+        framed = _FRAMED.fullmatch(line)
+        if framed is not None and _is_json(framed[2]):
+            return framed[1] + self._json(framed[2], depth) + framed[3]
+        return _ORGANIZATION.sub(MASK, scrub(_STRING.sub(lambda found: self._string(found[0], depth), line)))
+
+    def _json(self, text: str, depth: int) -> str:
+        key = ""
+
+        def cleaned(found: re.Match[str]) -> str:
+            nonlocal key
+            literal = self._string(found[1], depth)
+            if found[2]:
+                key = found[1]
+                return literal + found[2]
+            named, key = key, ""
+            # What is named like a key is one: {"api_key": "…"}.
+            return f'"{MASK}"' if named and _names_secret(named) else literal
+
+        return _TOKEN.sub(cleaned, text)
+
     def _string(self, literal: str, depth: int) -> str:
-        # As it is written, "\\nsk-…" has no word's beginning before the key: only what it says can be searched.
+        """Clean what a string of JSON says: as it is written, a key behind an escape does not begin a word."""
         try:
             said: object = json.loads(literal)
         except ValueError:
             return literal
-        cleaned = self.text(str(said), depth)
-        if cleaned == said:
-            return literal
-        return _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(cleaned, ensure_ascii=False))
+        words = str(said)
+        cleaned = self._clean(words, depth + 1) if depth < _DEEPEST else _ORGANIZATION.sub(MASK, scrub(words))
+        return literal if cleaned == words else _quoted(cleaned)
 
     def _without_fields(self, text: str) -> str:
         parts: list[str] = []
@@ -126,6 +151,25 @@ class Redaction:
             parts += [text[done : found.end()], f"{quote}{MASK}{quote}"]
             done = _value_end(text, found.end(), quote)
         return "".join([*parts, text[done:]])
+
+
+def _is_json(text: str) -> bool:
+    if text[:1] not in ("{", "[", '"'):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _names_secret(name: str) -> bool:
+    pair = f'{name}:"harmless"'
+    return scrub(pair) != pair
+
+
+def _quoted(text: str) -> str:
+    return _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _value_end(text: str, start: int, quote: str) -> int:
