@@ -36,9 +36,8 @@ test-litellm: $(STAMP) ## judge an adapter around litellm with the conformance k
 lint: $(STAMP) ## style, imports between layers, docstrings of tests
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/lint-imports --config importlinter.ini
-	$(BIN)/interrogate --quiet src
-	$(BIN)/interrogate --quiet --ignore-nested-functions --include-regex '^test_.*' tests
+	$(BIN)/lint-imports importlinter.ini
+	$(BIN)/interrogate --quiet --config pyproject.toml --whitelist-regex '^test_.*' tests
 
 types: $(STAMP) ## mypy strict and pyright strict
 	$(BIN)/mypy

@@ -19,7 +19,8 @@ LAYER_VIOLATIONS = {
     "aiohttp-direct": ("adapters/_pump.py", "import aiohttp"),
     "adapters-independent": ("adapters/anthropic/__init__.py", "import limen.adapters.deepseek"),
     "adapter-anatomy": ("adapters/anthropic/_wire.py", "import limen.adapters.anthropic._adapter"),
-    "pure-wire-code": ("adapters/anthropic/_translate.py", "import asyncio"),
+    "pure-wire-code": ("adapters/_chat_completions/_translate.py", "import asyncio"),
+    "family-anatomy": ("adapters/_chat_completions/_wire.py", "import limen.adapters._chat_completions._codec"),
     "kit-does-not-know-adapters": ("testing/__init__.py", "import limen.adapters.deepseek"),
     "server-is-independent": ("testing/server/__init__.py", "import limen.transport"),
     "pytest-in-plugin": ("config/__init__.py", "import pytest"),
@@ -84,11 +85,19 @@ def test_ruff_catches_a_swallowed_error(tmp_path: Path) -> None:
     assert (answer.returncode, "BLE001" in answer.stdout) == (1, True)
 
 
-def test_interrogate_catches_a_missing_docstring(tmp_path: Path) -> None:
-    """A function without a docstring fails interrogate."""
-    where = seeded(tmp_path, "contract/_usage.py", "def undocumented() -> None:\n    return None")
+def test_interrogate_catches_a_test_without_its_rule(tmp_path: Path) -> None:
+    """A test without a docstring fails interrogate."""
+    (tmp_path / "test_silent.py").write_text('"""Tests."""\n\n\ndef test_silent() -> None:\n    assert True\n')
 
-    answer = gate(where, str(BIN / "interrogate"), "--config", "pyproject.toml", "src/limen/contract/_usage.py")
+    answer = gate(
+        tmp_path,
+        str(BIN / "interrogate"),
+        "--config",
+        str(ROOT / "pyproject.toml"),
+        "--whitelist-regex",
+        "^test_.*",
+        "test_silent.py",
+    )
 
     assert answer.returncode == 1, answer.stdout + answer.stderr
 
