@@ -50,7 +50,7 @@ class FrozenDict(dict[str, V]):
 def freeze(value: object, depth: int = 0) -> object:
     """Return a deeply immutable copy of JSON-like data; what is immutable already is returned as it is.
 
-    Raises `ValueError` past 128 levels (a cycle too) and for a key that is no string: a value that cannot be is not made.
+    Raises `ValueError` past 128 levels (a cycle too) and for a key that is no string: what cannot be is not made.
     """
     if isinstance(value, FrozenDict):
         return value  # pyright: ignore[reportUnknownVariableType] - its values were frozen when it was made
