@@ -53,6 +53,17 @@ def test_texts_are_cleaned(text: str, cleaned: str) -> None:
     assert CLEAN.text(cleaned) == cleaned
 
 
+def test_a_stream_is_cleaned_document_by_document() -> None:
+    """Of an event stream each line's document is cleaned; its frames, and lines that are no JSON, stay."""
+    stream = (
+        'event: x\ndata: {"x":"a\\nsk-0123456789abcdefXYZ","password":"two words"}\r\n\r\n: sk-0123456789abcdefXYZ\n'
+    )
+    assert CLEAN.text(stream) == (
+        'event: x\ndata: {"x":"a\\n[redacted]","password":"[redacted]"}\r\n\r\n: [redacted]\n'
+    )
+    assert CLEAN.text('{"x":"\\u0073k-0123456789abcdefXYZ"}') == '{"x":"[redacted]"}'
+
+
 def test_further_fields_are_cleaned() -> None:
     """The named fields lose their values wherever they stand, whatever the values are."""
     redaction = Redaction(["patient", "no.te"])

@@ -54,6 +54,7 @@ FIELDS: Final = ("organization_id", "organizationId", "set-cookie", "cookie", "a
 _STRING: Final = re.compile(r'"(?:[^"\\\r\n]|\\[^\r\n])*+"')
 # A string, with the colon that makes it a name, or anything else that is a value or ends one.
 _TOKEN: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')
+_ESCAPES: Final = re.compile(r"\\+(?:u[0-9a-fA-F]{4}|.)?")
 _FRAMED: Final = re.compile(r"((?:data:)?[ \t]*)(.*?)([ \t\r\n]*)", re.DOTALL)
 # JSON in a string of JSON in a string of JSON is a tool's arguments in a provider's error text.
 _DEEPEST: Final = 4
@@ -72,7 +73,8 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """Return a text without what must not be kept; JSON in it, and JSON in its strings, stays JSON."""
-        return self._clean(self._without_fields(text), 0)
+        text = self._without_fields(text)
+        return text if _is_clean(text) else self._clean(text, 0)
 
     def reads(self, reads: Sequence[str]) -> list[str]:
         """Return the reads of one body, cleaned whole and cut again where they were cut, as near as may be."""
@@ -151,6 +153,18 @@ class Redaction:
             parts += [text[done : found.end()], f"{quote}{MASK}{quote}"]
             done = _value_end(text, found.end(), quote)
         return "".join([*parts, text[done:]])
+
+
+def _is_clean(text: str) -> bool:
+    """Whether nothing is found in the text, its escapes taken for spaces, and taken for what they escape.
+
+    Ordinary traffic is clean, and is not taken apart.
+    """
+    if "\\u00" in text:
+        return False
+    plain = text.replace("\\/", "/")
+    views = (_ESCAPES.sub(" ", plain), plain.replace('\\"', '"').replace("\\\\", "\\"))
+    return all(scrub(view) == view and _ORGANIZATION.search(view) is None for view in views)
 
 
 def _is_json(text: str) -> bool:
