@@ -14,7 +14,10 @@ def kinds(module: object) -> list[type[BaseException]]:
     return [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, BaseException)]
 
 
-@pytest.mark.parametrize("kind", {*kinds(client_exceptions), *kinds(http_exceptions)}, ids=lambda kind: kind.__name__)
+KINDS = sorted({*kinds(client_exceptions), *kinds(http_exceptions)}, key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_exception_of_the_client_has_a_verdict(kind: type[BaseException]) -> None:
     """Whatever class the HTTP client has, today or after an update, the table knows what it means (E1)."""
     if kind in (client_exceptions.WSMessageTypeError, BaseException, Exception):
