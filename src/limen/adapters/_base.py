@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from limen.adapters._codec import BuildContext, Codec, WireOptions
 from limen.adapters._endpoint import Endpoint, masked, user_agent
-from limen.adapters._pump import WireCall, WireStream
+from limen.adapters._pump import WireCall, WireStream, completed
 from limen.contract import (
     AbortSignal,
     CallFacts,
@@ -34,7 +34,7 @@ from limen.contract import (
     encode,
     unknown_dialect,
 )
-from limen.transport import HttpAnswer, HttpRequest, Transport, request_id, retry_after_ms
+from limen.transport import HttpAnswer, HttpRequest, Transport
 
 __all__ = ["BuildContext", "Codec", "CodecWire", "WireAdapter", "WireOptions"]
 
@@ -96,7 +96,8 @@ class WireAdapter(LlmAdapter):
         answer = await self._transport.open(request)
         body = await answer.whole_body(_CATALOG_BYTES) if 200 <= answer.status < 300 else await answer.error_body()
         if not 200 <= answer.status < 300:
-            raise LlmError.of(self._refusal(answer, body))
+            failure = self._codec.classify(answer.status, answer.headers, body)
+            raise LlmError.of(completed(failure, answer, time.time()))
         listed = self._codec.parse_models(provider, body)
         return tuple(self._laid_over(model) for model in listed)
 
@@ -165,16 +166,6 @@ class WireAdapter(LlmAdapter):
         facts = ("description", "input_modalities", "context_window", "default_max_tokens", "efforts", "default_effort")
         said = {name: getattr(known, name) for name in facts if getattr(known, name) is not None}
         return replace(listed, name=known.name, **said)
-
-    def _refusal(self, answer: HttpAnswer, body: bytes) -> Failure:
-        failure = self._codec.classify(answer.status, answer.headers, body)
-        return replace(
-            failure,
-            phase="headers",
-            status=failure.status or answer.status,
-            request_id=failure.request_id or request_id(answer.headers),
-            provider_retry_after_ms=failure.provider_retry_after_ms or retry_after_ms(answer.headers, now=time.time()),
-        )
 
 
 class CodecWire:

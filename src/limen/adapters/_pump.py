@@ -156,18 +156,8 @@ class WireStream:
 
     async def _refusal(self, answer: HttpAnswer) -> LlmError:
         body = await answer.error_body()
-        headers = answer.headers
-        failure = self._call.classify(answer.status, headers, body)
         return LlmError.of(
-            replace(
-                failure,
-                phase="headers",
-                status=failure.status or answer.status,
-                provider_retry_after_ms=failure.provider_retry_after_ms
-                or retry_after_ms(headers, now=self._call.clock()),
-                request_id=failure.request_id or self.call_facts.request_id,
-                should_retry=should_retry(headers) if failure.should_retry is None else failure.should_retry,
-            )
+            completed(self._call.classify(answer.status, answer.headers, body), answer, self._call.clock())
         )
 
     def _follow(self, answer: HttpAnswer, reader: WireReader, data: bytes, chunks: list[StreamChunk]) -> None:
@@ -219,3 +209,16 @@ class WireStream:
         judged = LlmError.of(replace(failure, phase=phase, request_id=known))
         judged.__cause__ = error.__cause__
         return judged
+
+
+def completed(failure: Failure, answer: HttpAnswer, now: float) -> Failure:
+    """Give a refusal what every provider's headers may say: status, request id and retry hints (E3)."""
+    headers = answer.headers
+    return replace(
+        failure,
+        phase="headers",
+        status=failure.status or answer.status,
+        provider_retry_after_ms=failure.provider_retry_after_ms or retry_after_ms(headers, now=now),
+        request_id=failure.request_id or request_id(headers),
+        should_retry=should_retry(headers) if failure.should_retry is None else failure.should_retry,
+    )
