@@ -18,6 +18,9 @@ _BOM: Final = b"\xef\xbb\xbf"
 # What a line may hold beside an event's data: a field's name, a colon, a space.
 _LINE_OVERHEAD: Final = 64
 
+# A wire has a dozen types of event; a body that makes up new ones is read line by line from here on.
+_NAMES_MAX: Final = 64
+
 
 class SseEvent(msgspec.Struct, frozen=True, gc=False):
     """One event: its type where one was given, and its data as it came (the end marker may want trimming)."""
@@ -53,6 +56,7 @@ class SseDecoder:
         "_line",
         "_marker",
         "_name",
+        "_names",
         "_out",
         "_size",
         "_starting",
@@ -69,6 +73,7 @@ class SseDecoder:
         self._after_cr = False
         self._line = bytearray()  # a line that has not ended yet
         self._name: str | None = None
+        self._names: dict[bytes, str] = {}  # lines that were seen to name an event, with the name
         self._data: list[bytes] = []
         self._size = 0
         self._out: list[SseEvent] = []
@@ -157,15 +162,11 @@ class SseDecoder:
 
     def _blocks(self, data: bytes) -> None:
         """Read from the start of an event on."""
-        blocks = data.split(b"\n\n")
-        rest = blocks.pop()
-        careful = len(data) > self._limit
-        append = self._out.append
-        for block in blocks:
-            # JSON in one line holds no LF; what begins otherwise may be a keep-alive.
-            if block.startswith(b"data: {") and b"\n" not in block and not careful:
-                append(SseEvent(None, block[6:]))
-            elif careful or not self._named(block):
+        last = data.rfind(b"\n\n")
+        end = 0 if last < 0 else last + 2
+        whole, rest = (data, b"") if end == len(data) else (data[:end], data[end:])
+        if whole and not (end <= self._limit and self._ordinary(whole)):
+            for block in whole[:-2].split(b"\n\n"):
                 if not self._whole_lines(block):
                     return
                 self._dispatch()
@@ -173,12 +174,29 @@ class SseDecoder:
             self._between = False
             self._lines(rest)
 
-    def _named(self, block: bytes) -> bool:
-        """Cut out the event of a block of two lines, its type and its data; say whether it was such a block."""
-        first, _, second = block.partition(b"\n")
-        if not (first.startswith(b"event: ") and second.startswith(b"data: {")) or b"\n" in second:
-            return False
-        self._out.append(SseEvent(str(first[7:], "utf-8", "replace") or None, second[6:]))
+    def _ordinary(self, data: bytes) -> bool:
+        """Cut out events of one shape, `data: {…}` alone or behind a known `event:` line; say whether all were that.
+
+        The number of line ends tells that no event has a line more, so none of them is looked at twice.
+        """
+        ends = data.count(b"\n")
+        if data.startswith(b"data: {"):
+            pieces = data[6:-2].split(b"\n\ndata: ")
+            # A payload that begins otherwise may be a keep-alive, or the end marker.
+            events = [SseEvent(None, piece) for piece in pieces if piece[:1] == b"{"]
+            if ends != 2 * len(events):
+                return False
+        else:
+            blocks = data[:-2].split(b"\n\n")
+            names = self._names
+            events = [
+                SseEvent(names[first], payload)
+                for first, _, payload in [block.partition(b"\ndata: ") for block in blocks]
+                if first in names and payload[:1] == b"{"
+            ]
+            if ends != 3 * len(events):
+                return False
+        self._out += events
         return True
 
     def _lines(self, data: bytes) -> None:
@@ -214,6 +232,8 @@ class SseDecoder:
                     self._overflow()
             case b"event":
                 self._name = str(value, "utf-8", "replace") or None
+                if self._name is not None and len(self._names) < _NAMES_MAX and line.startswith(b"event: "):
+                    self._names[line] = self._name
             case b"error":
                 if _is_json(value) and value.strip() != b"null":
                     self._out.append(SseEvent("error", value))
