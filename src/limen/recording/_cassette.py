@@ -121,6 +121,7 @@ class CassetteWriter:
         self._path = Path(path)
         self._single = self._path.suffix == ".json"
         self._exchanges = list(Cassette.load(self._path).exchanges) if self._single and self._path.exists() else []
+        self._taken = 0
 
     def add(self, exchange: Exchange) -> None:
         """Write one more exchange."""
@@ -128,12 +129,15 @@ class CassetteWriter:
             self._exchanges.append(exchange)
             write_atomically(self._path, encode_cassette(self._exchanges))
         else:
-            self._path.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._path / f"{self._number():04}.json", encode_cassette([exchange]))
+            write_atomically(self._next(), encode_cassette([exchange]))
 
-    def _number(self) -> int:
-        taken = [int(file.stem) for file in self._path.glob("*.json") if file.stem.isdecimal()]
-        return max(taken, default=0) + 1
+    def _next(self) -> Path:
+        if not self._taken:
+            self._taken = max(
+                (int(file.stem) for file in self._path.glob("*.json") if file.stem.isdecimal()), default=0
+            )
+        self._taken += 1
+        return self._path / f"{self._taken:04}.json"
 
 
 def encode_cassette(exchanges: Sequence[Exchange]) -> bytes:
