@@ -92,8 +92,9 @@ class Bench:
         name = what or (script if isinstance(script, str) else "a script")
         self.mock.use(script)
         before = len(self.mock.requests)
+        judged = adapter or self.adapter
         try:
-            stream = (adapter or self.adapter).stream(options or self.options())
+            stream = judged.stream(options or self.options())
             outcome = await collect(name, stream, pause=pause)
         except (Broken, asyncio.CancelledError):
             raise

@@ -1,0 +1,90 @@
+"""The pytest plugin: one test a rule, and the mock provider as a fixture."""
+
+import http.client
+from pathlib import Path
+
+import pytest
+
+from limen.testing.server import MockProvider
+
+pytest_plugins = ["pytester"]
+
+HERE = Path(__file__).resolve().parents[1]
+
+
+def test_the_fixture_is_a_running_provider(mock_provider: MockProvider) -> None:
+    """`mock_provider` answers, in a test without a loop."""
+    host = mock_provider.url.removeprefix("http://")
+    connection = http.client.HTTPConnection(host, timeout=5)
+    connection.request("GET", "/v1/models")
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+
+    assert answer.status == 200
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the tests that are run import this folder's adapters."""
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+
+
+def run(pytester: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResult:
+    pytester.makepyfile(source)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-q", *arguments)
+
+
+GOOD = """
+import pytest
+from testing._bent import good
+
+@pytest.mark.limen_adapter(good, wire="openai-chat")
+def test_contract(conformance_rule):
+    conformance_rule()
+"""
+
+
+def test_one_test_a_rule(pytester: pytest.Pytester) -> None:
+    """A rule can be chosen by its number, and passes for a good adapter."""
+    result = run(pytester, GOOD, "-k", "C4 or W6", "--strict-markers")
+
+    result.assert_outcomes(passed=2, deselected=len_rules() - 2)
+
+
+def len_rules() -> int:
+    from limen.testing.conformance import rules
+
+    return len(rules())
+
+
+def test_a_broken_rule_fails_with_the_stream(pytester: pytest.Pytester) -> None:
+    """A failure shows the table and the exact stream."""
+    source = GOOD.replace(
+        "from testing._bent import good", "from testing._seeds import SEEDS; good = SEEDS['assembly']"
+    )
+    result = run(pytester, source, "-k", "C4")
+
+    result.assert_outcomes(failed=1, deselected=len_rules() - 1)
+    result.stdout.fnmatch_lines(["*C4 assembly: *C4: the end of block 0 differs*", '*{"type":"text-delta"*'])
+
+
+def test_what_does_not_apply_is_skipped_with_why(pytester: pytest.Pytester) -> None:
+    """A rule whose checks all do not apply is a skip that says why."""
+    source = GOOD.replace('wire="openai-chat"', "wire=OTHER").replace(
+        "\n@pytest",
+        "\nimport msgspec\nfrom limen.testing.conformance import WIRES\n"
+        "OTHER = msgspec.structs.replace(WIRES['openai-chat'], sse=False)\n@pytest",
+    )
+    result = run(pytester, source, "-k", "S1", "-rs")
+
+    result.assert_outcomes(skipped=1, deselected=len_rules() - 1)
+    result.stdout.fnmatch_lines(["*this wire is not framed as server-sent events*"])
+
+
+def test_a_test_without_the_mark_is_told(pytester: pytest.Pytester) -> None:
+    """The fixture without the mark is a usage error that names both."""
+    result = run(pytester, "def test_contract(conformance_rule):\n    conformance_rule()\n")
+
+    result.stdout.fnmatch_lines(["*uses conformance_rule and has no mark limen_adapter*"])
+    assert result.ret != 0
