@@ -63,6 +63,11 @@ CASES: list[tuple[str, bytes, list[SseEvent]]] = [
         b"event: ping\ndata: {}\n\nevent:delta\ndata: {}\n\n",
         [event(b"{}", "ping"), event(b"{}", "delta")],
     ),
+    (
+        "the same types again and again",
+        b"event: e\ndata: {}\n\nevent: f\ndata: {}\n\n" * 3,
+        [event(b"{}", "e"), event(b"{}", "f")] * 3,
+    ),
     ("an empty type is none", b"event:\ndata: {}\n\n", [event(b"{}")]),
     ("a type goes with its block", b"event: a\n\ndata: {}\n\n", [event(b"{}")]),
     ("type after data, unknown fields", b"data: {}\nevent: a\nfoo: bar\nid: 1\n\n", [event(b"{}", "a")]),
@@ -129,6 +134,27 @@ def test_a_finished_event_is_dispatched_at_once(reads: list[bytes]) -> None:
     found = [decoder.feed(read) for read in reads]
     assert found == [[]] * (len(reads) - 1) + [[event(b'{"a":1}')]]
     assert decoder.feed(b"\ndata: 2\n\n") == [event(b"2")]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"event: e\ndata: {}\ndata: {}\n\n",
+        b"event: e\n\n",
+        b"event: e\ndata: 1\n\n",
+        b": c\n\n",
+        b"\n",
+        b"event: g\ndata: {}\n\n",
+    ],
+)
+@pytest.mark.parametrize("usual", [b"event: e\ndata: {}\n\n", b"data: {}\n\n"])
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_what_is_not_usual_among_usual_events(odd: bytes, usual: bytes, before: int) -> None:
+    """An odd block in a read of ordinary ones is read by its lines, and takes nothing from them (S1)."""
+    body = usual * before + odd + usual * 2
+    decoder = SseDecoder()
+    decoder.feed(usual)
+    assert decoder.feed(body) == slowly(body)
 
 
 def test_an_error_line_does_not_wait_for_a_blank_line() -> None:
