@@ -48,10 +48,9 @@ def clean_key(key: str, reference: str) -> str:
     Raises `INVALID_CREDENTIAL`, naming the reference and no part of the key, unless it is printable ASCII without
     spaces (K3).
     """
-    remember_secret(key)
     trimmed = key.strip()
     remember_secret(trimmed)
-    if not trimmed or any(not "!" <= character <= "~" for character in trimmed):
+    if not trimmed or not trimmed.isascii() or not trimmed.isprintable() or " " in trimmed:
         raise LlmError(
             f"the key from {reference} cannot be sent: a key is printable ASCII without spaces; set it again",
             codes.INVALID_CREDENTIAL,

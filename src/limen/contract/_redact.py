@@ -6,6 +6,7 @@ like; what merely looks like a credential is replaced by pattern. Both work on t
 
 import re
 from collections import OrderedDict
+from functools import cache
 from typing import Final
 
 MASK: Final = "[redacted]"
@@ -14,29 +15,33 @@ MASK: Final = "[redacted]"
 _REMEMBERED_MAX: Final = 512
 _remembered: OrderedDict[str, None] = OrderedDict()
 
-# Each pattern with the shape it is for. A prefix alone is no secret, so a run of key characters must follow.
-# Kept as text, which `re` compiles once, at first use: most processes never fail.
+# Each pattern with the shape it is for; of a match, what a named group took stays. A prefix alone is no secret, so a
+# run of key characters must follow.
 _PATTERNS: Final = (
     # an Authorization header: Bearer abc, also with %20
-    (r"(?i)\b(bearer|basic)((?:\s|%20|\+)+)[A-Za-z0-9._~+/=-]{6,}", rf"\1\2{MASK}"),
+    r"(?P<scheme>\b(?i:bearer|basic)(?:\s|%20|\+)+)[A-Za-z0-9._~+/=-]{6,}",
     # OpenAI/DeepSeek/OpenRouter "sk-…", Anthropic "sk-ant-…", Groq "gsk_…", xAI "xai-…", NVIDIA "nvapi-…", HF "hf_…"
-    (r"\b(?:sk|rk|pk|gsk|xai|nvapi|hf|csk|fw|pplx|tgp|r8|key)[-_][A-Za-z0-9_-]{12,}", MASK),
+    r"\b(?:sk|rk|pk|gsk|xai|nvapi|hf|csk|fw|pplx|tgp|r8|key)[-_][A-Za-z0-9_-]{12,}",
     # Google "AIza…" (39 characters), AWS access key ids, GitHub tokens
-    (
-        r"\bAIza[0-9A-Za-z_-]{30,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}",
-        MASK,
-    ),
+    r"\bAIza[0-9A-Za-z_-]{30,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}",
     # JSON web tokens
-    (r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}", MASK),
+    r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
     # a query or a header or a JSON field that is named like a key, with its value
-    (
-        r"(?i)((?:api[-_]?key|x-api-key|access[-_]?token|auth[-_]?token|client[-_]?secret|password|secret[-_]?key)"
-        r"[\"']?\s*[:=]\s*[\"']?)(?!\[redacted\])[^\s\"'&,;}]{4,}",
-        rf"\1{MASK}",
-    ),
+    r"(?P<name>(?i:api[-_]?key|x-api-key|access[-_]?token|auth[-_]?token|client[-_]?secret|password|secret[-_]?key)"
+    r"[\"']?\s*[:=]\s*[\"']?(?:(?i:bearer|basic)\s+)?)(?!\[redacted\])[^\s\"'&,;}]{4,}",
     # a URL with user and password
-    (r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@]+:[^/\s@]+@", rf"\1{MASK}@"),
+    r"(?P<url>\b(?i:[a-z][a-z0-9+.-]*)://)[^/\s:@]+:[^/\s@]+(?=@)",
 )
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """All patterns as one, compiled at first use: most processes never fail."""
+    return re.compile("|".join(_PATTERNS))
+
+
+def _masked(found: re.Match[str]) -> str:
+    return (found["scheme"] or found["name"] or found["url"] or "") + MASK
 
 
 def remember_secret(secret: str) -> None:
@@ -46,6 +51,9 @@ def remember_secret(secret: str) -> None:
     white space around it.
     """
     secret = secret.strip()
+    if secret in _remembered:
+        _remembered.move_to_end(secret)
+        return
     if len(secret) < 4:
         return
     from urllib.parse import quote  # here, because it takes longer to load than the whole of this module
@@ -64,11 +72,9 @@ def scrub(text: str) -> str:
     for secret in sorted(_remembered, key=len, reverse=True):
         if secret in text:
             text = text.replace(secret, MASK)
-    for pattern, replacement in _PATTERNS:
-        text = re.sub(pattern, replacement, text)
-    return text
+    return _pattern().sub(_masked, text)
 
 
 def looks_secret(text: str) -> bool:
     """Say whether a text holds what looks like a credential by its shape alone, whatever is remembered (K1)."""
-    return any(re.sub(pattern, replacement, text) != text for pattern, replacement in _PATTERNS)
+    return _pattern().sub(_masked, text) != text

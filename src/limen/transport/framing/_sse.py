@@ -182,8 +182,8 @@ class SseDecoder:
         ends = data.count(b"\n")
         if data.startswith(b"data: {"):
             pieces = data[6:-2].split(b"\n\ndata: ")
-            # A payload that begins otherwise may be a keep-alive, or the end marker.
-            events = [SseEvent(None, piece) for piece in pieces if piece[:1] == b"{"]
+            # A payload that begins otherwise may be a keep-alive.
+            events = [SseEvent(None, piece) for piece in pieces if piece[:1] == b"{" or piece == self._marker]
             if ends != 2 * len(events):
                 return False
         else:
