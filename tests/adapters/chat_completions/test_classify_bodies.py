@@ -222,8 +222,8 @@ def test_a_status_that_is_no_failure_is_still_judged() -> None:
 
 def test_a_status_that_http_does_not_have() -> None:
     """A proxy's 999 is a server's failure whose facts can be raised (E3)."""
-    failure = classify_answer(999, {}, b"")
-    assert (LlmError.of(failure).code, failure.status) == (codes.SERVER, None)
+    failures = [classify_answer(status, {}, b"") for status in (999, 0)]
+    assert [(LlmError.of(failure).code, failure.status) for failure in failures] == [(codes.SERVER, None)] * 2
 
 
 def test_E5_messages_are_scrubbed_and_bounded() -> None:
@@ -245,6 +245,9 @@ IN_STREAM = [
     (b'{"error":{"code":"provider_unavailable","message":"m"}}', "m", codes.SERVER, "provider_unavailable"),
     (b'{"error":{"code":503,"message":"overloaded"}}', "overloaded", codes.OVERLOADED, "503"),
     (b'{"error":{"code":404,"message":"m"}}', "m", "HTTP_404", "404"),
+    (b'{"error":{"code":"429","message":"m"}}', "m", codes.RATE_LIMIT, "429"),
+    (b'{"error":{"code":"1302","message":"m"}}', "m", codes.SERVER, "1302"),
+    (b'{"error":{"code":"999","message":"m"}}', "m", codes.SERVER, "999"),
     (b"something broke", "something broke", codes.SERVER, None),
     (b'{"error":"Rate limit exceeded, retry shortly"}', "Rate limit exceeded, retry shortly", codes.RATE_LIMIT, None),
     (b"", "the stream carried an error without a message", codes.SERVER, None),
@@ -255,6 +258,21 @@ IN_STREAM = [
 def test_an_error_inside_a_stream(payload: bytes, message: str, code: str, word: str | None) -> None:
     """A number or a type word in it is judged as a status; nothing better is SERVER; its HTTP status was 200 (E1)."""
     assert classify_event(payload) == Failure(message, code, "mid-stream", provider_code=word)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "word", "code"),
+    [
+        (429, "rate_limit_error", "enforced_spend_limit_reached", codes.QUOTA),
+        (403, "permission_error", "contract_spend_limit_reached", codes.QUOTA),
+        (429, "rate_limit_error", "ramp_limit_exceeded", codes.RATE_LIMIT),
+    ],
+)
+def test_a_code_in_the_details_of_an_error_is_read(status: int, kind: str, word: str, code: str) -> None:
+    """Anthropic's `details.error_code` says more than the type beside it: a spend that is exhausted is QUOTA (E3)."""
+    body = json.dumps({"error": {"type": kind, "message": "m", "details": {"error_code": word}}}).encode()
+    failure = classify_answer(status, {}, body)
+    assert (failure.code, failure.provider_code) == (code, word)
 
 
 def test_Q025_private_fields_of_an_error_are_read() -> None:

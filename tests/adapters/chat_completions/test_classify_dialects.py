@@ -54,6 +54,7 @@ ROWS: list[tuple[str, int, object, str]] = [
     ("xai", 400, "Incorrect API key provided. You can obtain an API key from https://console.x.ai.", codes.AUTH),
     ("xai", 403, "Content violates usage guidelines.", codes.CONTENT_FILTER),
     ("moonshot", 429, {"type": "engine_overloaded_error", "message": "m"}, codes.OVERLOADED),
+    ("moonshot", 429, {"message": "The engine is currently overloaded, please try again later"}, codes.OVERLOADED),
     ("moonshot", 429, {"type": "exceeded_current_quota_error", "message": "m"}, codes.QUOTA),
     ("moonshot", 429, {"type": "rate_limit_reached_error", "message": "m"}, codes.RATE_LIMIT),
     ("moonshot", 403, {"message": "You've reached your usage limit for this billing cycle."}, codes.QUOTA),

@@ -193,6 +193,12 @@ MOONSHOT: Final = Dialect(
     errors=ErrorRules(
         rows=(
             ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=_words("engine_overloaded_error")),
+            # Kimi Code 429: The engine is currently overloaded, please try again later [D 2026]
+            ErrorRow(
+                codes.OVERLOADED,
+                status=frozenset({429}),
+                sentence=re.compile("engine is currently overloaded", re.IGNORECASE),
+            ),
             # Kimi Code 403: … usage limit for this billing cycle [D 2026]
             ErrorRow(codes.QUOTA, sentence=re.compile("usage limit for this billing cycle", re.IGNORECASE)),
         )

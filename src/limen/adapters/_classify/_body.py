@@ -56,6 +56,7 @@ class _Wire(msgspec.Struct):
     msg: object = None
     detail: object = None
     title: object = None
+    error_code: object = None
     code: object = None
     type: object = None
     status: object = None
@@ -155,6 +156,13 @@ def _is_status(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 300 <= value <= 599
 
 
+def _status(value: object) -> int | None:
+    """A number that is an HTTP status, also as a string of its digits: Azure's `"code": "429"` [R]."""
+    if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
+        value = int(value)
+    return value if isinstance(value, int) and _is_status(value) else None
+
+
 class _Reader:
     """Collects facts while it walks from the outer error to what it wraps."""
 
@@ -204,6 +212,9 @@ class _Reader:
                 self.read(part, depth + 1)
         for inner in (wire.error, wire.errors, wire.base_resp, wire.innererror):
             self.read(inner, depth + 1)
+        own = _as(wire.details, _Wire)
+        if own is not None:
+            self._word(own.error_code, self._words)
         for detail in _items(wire.details):
             # google.rpc details: codes, delays and quota names; their texts repeat the message or name internals.
             inner_wire = _as(detail, _Wire)
@@ -224,8 +235,8 @@ class _Reader:
         for word in (wire.type, wire.error_type, wire.status):
             self._word(word, self._types)
         for number in (wire.http_status_code, wire.status_code, wire.status, wire.code):
-            if self._status is None and isinstance(number, int) and _is_status(number):
-                self._status = number
+            if self._status is None:
+                self._status = _status(number)
 
     def _word(self, word: object, into: list[str]) -> None:
         if isinstance(word, str) and word.strip() and word != "error":

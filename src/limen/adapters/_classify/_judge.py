@@ -75,7 +75,7 @@ def classify_answer(
         code=code or codes.SERVER,
         phase="headers",
         # A proxy may answer 999; a failure's facts hold statuses of HTTP only.
-        status=status if status <= 599 else None,
+        status=status if 100 <= status <= 599 else None,
         provider_code=_word(facts.provider_code),
         provider_retry_after_ms=delay,
         request_id=request_id(lower) or _word(facts.request_id),
@@ -119,6 +119,8 @@ def judge(facts: ErrorFacts, status: int | None, *, rules: ErrorRules = NO_RULES
         return codes.CONTEXT_WINDOW_EXCEEDED
     # A 413 is about bytes unless a code says otherwise.
     if status != 413 and not throttled and _says(facts, tables.CONTEXT):
+        return codes.CONTEXT_WINDOW_EXCEEDED
+    if status == 400 and not throttled and _says(facts, tables.WEAK_CONTEXT):
         return codes.CONTEXT_WINDOW_EXCEEDED
     if words & tables.FILTER_CODES or _says(facts, tables.FILTERED):
         return codes.CONTENT_FILTER

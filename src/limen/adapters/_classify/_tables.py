@@ -45,6 +45,8 @@ QUOTA_CODES: Final = frozenset(
         "arrearage",  # DashScope [D 2026]
         "gousagelimiterror",  # OpenCode Zen
         "freeusagelimiterror",
+        "enforced_spend_limit_reached",  # Anthropic, error.details.error_code [D]
+        "contract_spend_limit_reached",
     }
 )
 
@@ -57,6 +59,9 @@ HARD_QUOTA: Final[Sentences] = (
     # OpenRouter 402: This request requires more credits, or fewer max_tokens. [D]; xAI 403: … has either used all
     # available credits or reached its monthly spending limit. [C]
     r"(?:out of|requires? more|not enough|used all available) credits",
+    r"(?:doesn't|does not) have any credits",  # xAI 403: Your newly created team doesn't have any credits … [C]
+    r"out of budget",
+    r"your available balance",
     r"exceeded your monthly included credits",  # Hugging Face 402 [D]
     # Anthropic 400: You have reached your specified API usage limits. [D]
     r"(?:reached|exceeded|over) (?:your |the |its )?(?:\w+ ){0,2}(?:spend(?:ing)?|billing|usage) (?:hard )?limit",
@@ -134,7 +139,16 @@ CONTEXT: Final[Sentences] = (
     r"input token count.{0,40}exceeds the maximum",  # Gemini: The input token count (1200000) exceeds the maximum …
     r"too many tokens: size limit exceeded",  # Cohere [R]
     r"reduce the length of the (?:messages|prompt|input)",  # OpenAI, Groq
-    r"context[_ ]?(?:length|window|size)[_ ]?overflowed",  # ContextWindowOverflowed: an exception's name in a text
+    # Exceptions' names in a text: ContextWindowOverflowed; LiteLLM's proxy says ContextWindowExceededError: … [R]
+    r"context[_ ]?(?:length|window|size)[_ ]?(?:overflowed|exceedederror)",
+    # Anthropic 400, models before Sonnet 4.5: input length and `max_tokens` exceed context limit: 199000 + 8000 > … [D]
+    r"exceed context limit",
+)
+
+# Of a 400 only: alone they may as well speak of a rate.
+WEAK_CONTEXT: Final[Sentences] = (
+    r"too many tokens",
+    r"token limit exceeded",
 )
 
 # Where the text speaks of these, tokens are counted per time and not per request.
@@ -189,6 +203,7 @@ UNKNOWN_MODEL: Final[Sentences] = (
     # Ollama: model 'x:latest' not found; Cohere: model 'x' not found, … [R]
     r"model [`'\"][^`'\"]+[`'\"] (?:is )?not found",
     r"^model not found\b",  # xAI 400: Model not found: grok-x [R]
+    r"not found the model \S",  # Moonshot 404: Not found the model kimi-x or Permission denied [C]
     r"is not a valid model(?: id)?\b",  # OpenRouter 400: openai/gpt-x is not a valid model ID [R]
     r"models/\S+ is not found for api version",  # Gemini 404 [R]
     r"provided model identifier is invalid",  # Bedrock 400 [R]
@@ -234,6 +249,7 @@ TYPE_STATUS: Final[Mapping[str, int]] = MappingProxyType(
         "permission_denied_error": 403,
         "not_found_error": 404,  # Anthropic, llama.cpp [R]
         "notfounderror": 404,
+        "conflict_error": 409,  # Anthropic [D]
         "rate_limit_error": 429,  # Anthropic, OpenAI [D]
         "rate_limit_exceeded": 429,  # OpenAI, Groq [R]
         "rate_limit_reached_error": 429,  # Moonshot [D]
