@@ -292,6 +292,8 @@ async def _cut_call(bench: Bench) -> None:
     "Blocks follow the wire's own; without such, one of each kind, all ended at the end in order",
 )
 async def _order_of_ends(bench: Bench) -> None:
+    if not bench.wire.reasoning:
+        raise NotApplicable("this wire has no reasoning")
     parts: list[Part] = [Reasoning(["a"]), Text(["b"]), Reasoning(["c"]), Text(["d"])]
     outcome = await bench.call(Script([Turn(parts)]), what="reasoning, text, reasoning, text")
     outcome.expect_success("stop")

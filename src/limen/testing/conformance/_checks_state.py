@@ -23,7 +23,7 @@ from limen.contract import (
 from limen.runtime import LlmRuntime
 from limen.testing.conformance._bench import MODEL, QUESTION, ROUTE, Bench, but
 from limen.testing.conformance._check import check
-from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome, collect
+from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome, collect, require
 from limen.testing.conformance._wire import API_KEY
 
 _WITH_STATE: Final = ("reasoning-tools", "redacted", "tools", "reasoning", "text")
@@ -157,26 +157,26 @@ async def _registration(bench: Bench) -> None:
 
 
 def _register(runtime: LlmRuntime, routes: list[str], adapter: LlmAdapter) -> None:
-    try:
-        runtime.register(routes, adapter)
-    except LlmError as refused:
-        raise Broken(f"the adapter could not be registered: {refused.code} ({refused})") from None
+    code = _refusal(runtime, routes, adapter)
+    require(code is None, f"the adapter could not be registered: {code}")
 
 
 def _refuses(runtime: LlmRuntime, routes: list[str], adapter: LlmAdapter) -> None:
+    code = _refusal(runtime, routes, adapter)
+    require(code in ("DUPLICATE_ADAPTER", "INVALID_ADAPTER"), f"registering {routes} ended with {code}")
+
+
+def _refusal(runtime: LlmRuntime, routes: list[str], adapter: LlmAdapter) -> str | None:
     try:
         runtime.register(routes, adapter)
     except LlmError as refused:
-        if refused.code not in ("DUPLICATE_ADAPTER", "INVALID_ADAPTER"):
-            raise Broken(f"registering {routes} was refused with {refused.code}") from None
-        return
-    raise Broken(f"registering {routes} was not refused")
+        return refused.code
+    return None
 
 
 def _expect_routes(runtime: LlmRuntime, expected: list[str], when: str) -> None:
     there = sorted(info.id for info in runtime.list_providers())
-    if there != expected:
-        raise Broken(f"{when}, the routes are {there}, expected {expected}")
+    require(there == expected, f"{when}, the routes are {there}, expected {expected}")
 
 
 @check("R6", "under-the-guard", "Under the runtime every ending is one finish, and the guard finds nothing to say")
@@ -189,10 +189,8 @@ async def _under_the_guard(bench: Bench) -> None:
             bench.mock.use(name)
             chunks = tuple([chunk async for chunk in runtime.stream(bench.options())])
             outcome = Outcome(f"{name}, under the runtime", chunks, None, ())
-            last = outcome.finish
-            if last is None:
-                raise Broken(f"{name}: the runtime's stream has no finish", outcome)
-            code = None if last.reason.failure is None else last.reason.failure.code
+            code = None if outcome.failure is None else outcome.failure.code
+            outcome.expect(outcome.finish is not None, "the runtime's stream has no finish")
             expected = None if bare.failure is None else bare.failure.code
             outcome.expect(code == expected, f"ended with {code}, and the bare adapter with {expected}")
 
@@ -201,8 +199,8 @@ async def _under_the_guard(bench: Bench) -> None:
 async def _prepared(bench: Bench) -> None:
     plain = await bench.outcome("text")
     call = await bench.adapter.prepare_call(ROUTE, MODEL)
-    if (call.model.provider, call.model.id) != (ROUTE, MODEL):
-        raise Broken(f"a call for {ROUTE}/{MODEL} was prepared for {call.model.provider}/{call.model.id}")
+    found = (call.model.provider, call.model.id)
+    require(found == (ROUTE, MODEL), f"a call for {ROUTE}/{MODEL} was prepared for {'/'.join(found)}")
     bench.mock.use("text")
     outcome = await collect("a prepared call", call.stream(bench.options()))
     outcome.expect(outcome.chunks == plain.chunks, "the chunks differ from those of a plain call")
@@ -214,16 +212,15 @@ async def _one_model(bench: Bench) -> None:
         info: object = await bench.adapter.resolve_model(ROUTE, model)
         if not isinstance(info, ModelInfo):  # pyright: ignore[reportUnnecessaryIsInstance] - it is what is judged
             raise Broken(f"resolve_model returned a {type(info).__name__}, no ModelInfo")
-        if (info.provider, info.id) != (ROUTE, model):
-            raise Broken(f"asked for {ROUTE}/{model}, resolve_model answered for {info.provider}/{info.id}")
+        found = (info.provider, info.id)
+        require(found == (ROUTE, model), f"asked for {ROUTE}/{model}, resolve_model answered for {'/'.join(found)}")
 
 
 @check("R10", "model-list", "list_models returns models of the route that was asked for")
 async def _model_list(bench: Bench) -> None:
     models: object = await bench.adapter.list_models(ROUTE)
     wrong = [model for model in _members(models) if not isinstance(model, ModelInfo) or model.provider != ROUTE]
-    if wrong:
-        raise Broken(f"list_models holds {wrong[0]!r}")
+    require(not wrong, f"list_models holds {wrong}")
 
 
 def _members(models: object) -> Iterator[object]:

@@ -36,6 +36,12 @@ class NotApplicable(Exception):
     """A check has nothing to judge here; the text says why."""
 
 
+def require(holds: object, message: str) -> None:
+    """Raise `Broken` unless it holds; for promises that no single call shows."""
+    if not holds:
+        raise Broken(message)
+
+
 class Outcome(NamedTuple):
     """What one call gave: chunks, then perhaps an exception; and the requests that it made."""
 
