@@ -627,3 +627,22 @@ def test_closing_the_runtime_reaches_streams_of_other_loops() -> None:
     assert results[0][-1] == Finish(FinishReason("aborted", LEFT))
     with pytest.warns(ResourceWarning):
         del kept
+
+
+async def test_info_repeats_no_key() -> None:
+    """E5: a provider that sends the key back as one of its own words does not get it into `info`."""
+    key = "sk-canary-0123456789abcdef"
+
+    class Repeating(Batched):
+        def stream(self, options: object):  # type: ignore[no-untyped-def] # noqa: ANN202
+            made = super().stream(options)  # type: ignore[arg-type]
+            made.call_facts.request_id = f"req-{key}"
+            made.call_facts.provider_reason = "stop"
+            made.call_facts.response_id = 7  # type: ignore[assignment]  # what a hostile adapter may say
+            return made
+
+    stream = serving(Repeating(ANSWER)).stream(asking())
+    await stream.response()
+
+    assert key not in repr(stream.info)
+    assert (stream.info.provider_reason, stream.info.response_id) == ("stop", None)

@@ -12,6 +12,7 @@ from limen.contract import (
     Response,
     assemble,
     safe_cause,
+    scrub,
 )
 from limen.runtime._attempt import Attempt
 from limen.runtime._chain import Dispatcher, Outer
@@ -23,17 +24,33 @@ def call_info(options: GenerateOptions, dispatcher: Dispatcher) -> CallInfo:
     if attempt is None:
         return CallInfo(options.provider, options.model, attempts=0)
     facts = attempt.facts or CallFacts()
+    response_model, response_id, request_id, provider_reason, stop_sequence = _words(facts)
     return CallInfo(
         attempt.options.provider,
         attempt.options.model,
-        response_model=facts.response_model,
-        response_id=facts.response_id,
-        request_id=facts.request_id,
-        provider_reason=facts.provider_reason,
-        stop_sequence=facts.stop_sequence,
+        response_model=response_model,
+        response_id=response_id,
+        request_id=request_id,
+        provider_reason=provider_reason,
+        stop_sequence=stop_sequence,
         attempts=dispatcher.attempts,
         first_event_ms=attempt.first_event_ms if facts.first_event_ms is None else facts.first_event_ms,
     )
+
+
+def _words(facts: CallFacts) -> list[str | None]:
+    """The provider's own words, without any credential that it may have repeated (E5)."""
+    given: tuple[object, ...] = (
+        facts.response_model,
+        facts.response_id,
+        facts.request_id,
+        facts.provider_reason,
+        facts.stop_sequence,
+    )
+    words = [word if type(word) is str else None for word in given]
+    together = "\n".join(filter(None, words))
+    # One look at all of them: a provider that repeats a key is rare.
+    return words if scrub(together) == together else [word and scrub(word) for word in words]
 
 
 def collect(options: GenerateOptions, dispatcher: Dispatcher, outer: Outer | None, last: Finish) -> Response | LlmError:
