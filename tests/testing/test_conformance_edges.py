@@ -107,8 +107,10 @@ def test_a_call_that_ends_before_its_request() -> None:
     """An adapter that fails at once cannot be aborted, and the check says what it saw instead."""
 
     async def fails(inner: AsyncIterator[StreamChunk]) -> AsyncIterator[StreamChunk]:
-        raise LlmError("never", "SERVER")
-        yield  # makes this a generator
+        for failure in (LlmError("never", "SERVER"),):
+            raise failure
+        async for chunk in inner:
+            yield chunk
 
     result = judged("abort", bent(around=fails))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from limen.contract import LlmAdapter
 from limen.testing.conformance._judge import check_adapter
-from limen.testing.conformance._report import page, table
+from limen.testing.conformance._report import Report, page, table
 from limen.testing.conformance._wire import Endpoint, Factory, WireDescription, wire_named
 
 
@@ -32,6 +32,10 @@ def run_check(
     factory = _factory(target)
     description = _wire(wire)
     found = asyncio.run(check_adapter(factory, description, basics=basics))
+    return _told(found, report, write)
+
+
+def _told(found: Report, report: str | None, write: Callable[[str], object]) -> int:
     write(table(found))
     if report is not None:
         try:
