@@ -28,7 +28,7 @@ _PATTERNS: Final = (
     r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
     # a query or a header or a JSON field that is named like a key, with its value
     r"(?P<name>(?i:api[-_]?key|x-api-key|access[-_]?token|auth[-_]?token|client[-_]?secret|password|secret[-_]?key)"
-    r"[\"']?\s*[:=]\s*[\"']?(?:(?i:bearer|basic)\s+)?)(?!\[redacted\])[^\s\"'&,;}]{4,}",
+    r"[\"']?\s*[:=]\s*[\"']?(?!(?i:bearer|basic)\s+\[redacted\])(?:(?i:bearer|basic)\s+)?)(?!\[redacted\])[^\s\"'&,;}]{4,}",
     # a URL with user and password
     r"(?P<url>\b(?i:[a-z][a-z0-9+.-]*)://)[^/\s:@]+:[^/\s@]+(?=@)",
 )
@@ -38,10 +38,6 @@ _PATTERNS: Final = (
 def _pattern() -> re.Pattern[str]:
     """All patterns as one, compiled at first use: most processes never fail."""
     return re.compile("|".join(_PATTERNS))
-
-
-def _masked(found: re.Match[str]) -> str:
-    return (found["scheme"] or found["name"] or found["url"] or "") + MASK
 
 
 def remember_secret(secret: str) -> None:
@@ -67,14 +63,41 @@ def remember_secret(secret: str) -> None:
 
 
 def scrub(text: str) -> str:
-    """Return the text with every known or recognisable credential replaced by `[redacted]`."""
-    # Longest first, so a key that contains another is replaced whole.
-    for secret in sorted(_remembered, key=len, reverse=True):
-        if secret in text:
-            text = text.replace(secret, MASK)
-    return _pattern().sub(_masked, text)
+    """Return the text with every known or recognisable credential replaced by `[redacted]`.
+
+    Both nets look at the text as it came, so that what one of them takes out cannot hide the rest from the other.
+    """
+    spans = [*_remembered_spans(text), *_recognised_spans(text)]
+    if not spans:
+        return text
+    parts: list[str] = []
+    end = 0
+    for first, last in sorted(spans):
+        if first >= end:
+            parts += [text[end:first], MASK]
+        end = max(end, last)
+    return "".join(parts) + text[end:]
 
 
 def looks_secret(text: str) -> bool:
     """Say whether a text holds what looks like a credential by its shape alone, whatever is remembered (K1)."""
-    return _pattern().sub(_masked, text) != text
+    return bool(_recognised_spans(text))
+
+
+def _remembered_spans(text: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    # A copy, since another thread may remember one more meanwhile.
+    for secret in tuple(_remembered):
+        at = text.find(secret)
+        while at >= 0:
+            spans.append((at, at + len(secret)))
+            at = text.find(secret, at + 1)
+    return spans
+
+
+def _recognised_spans(text: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for found in _pattern().finditer(text):
+        kept = found["scheme"] or found["name"] or found["url"] or ""
+        spans.append((found.start() + len(kept), found.end()))
+    return spans
