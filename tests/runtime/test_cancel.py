@@ -5,7 +5,7 @@ import gc
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 
 import pytest
@@ -20,6 +20,7 @@ from limen.contract import (
     GenerateOptions,
     LlmAdapter,
     ModelInfo,
+    Next,
     StreamChunk,
     codes,
 )
@@ -28,6 +29,7 @@ from runtime._adapters import (
     ANSWER,
     OPEN,
     Batched,
+    BatchStream,
     Gate,
     Scripted,
     asking,
@@ -369,3 +371,113 @@ async def test_a_cancelled_complete_closes_and_is_not_renamed() -> None:
     with pytest.raises(asyncio.CancelledError):
         await collecting
     assert adapter.left == 1
+
+
+@pytest.mark.parametrize("method", ["response", "iterate", "complete"])
+async def test_a_cancellation_that_an_adapter_swallows_arrives_all_the_same(method: str) -> None:
+    """Q6: cancelling the task ends the call with `CancelledError` also where an adapter swallows that."""
+    gate = Gate()
+    closed: list[str] = []
+
+    class Swallowing(LlmAdapter):
+        async def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+            try:
+                yield OPEN[0]
+                with suppress(asyncio.CancelledError):
+                    await gate()
+                for chunk in ANSWER[1:]:
+                    yield chunk
+            finally:
+                closed.append("closed")
+
+    runtime = serving(Swallowing())
+    stream = runtime.stream(asking())
+    ways: dict[str, Callable[[], Coroutine[object, object, object]]] = {
+        "response": stream.response,
+        "iterate": lambda: chunks_of(stream),
+        "complete": lambda: runtime.complete(asking()),
+    }
+    reading = asyncio.create_task(ways[method]())
+    await gate.reached.wait()
+
+    reading.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert closed == ["closed"]
+
+
+class NeverCloses(LlmAdapter):
+    """Waits for ever, and when it is closed for ever again."""
+
+    def __init__(self) -> None:
+        self.reading = Gate()
+        self.closing = Gate()
+
+    async def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+        try:
+            yield OPEN[0]
+            await self.reading()
+        finally:
+            await self.closing()
+
+
+async def test_an_adapter_that_never_closes_does_not_keep_an_abort_waiting() -> None:
+    """Q6, E2: an abort has its outcome also where the adapter's clean-up hangs."""
+    for idle in (True, False):
+        controller = AbortController()
+        adapter = NeverCloses()
+        stream = serving(adapter).stream(asking(signal=controller.signal))
+        seen = [await anext(stream)]
+        reading = asyncio.create_task(chunks_of(stream))
+        if not idle:
+            await adapter.reading.reached.wait()
+
+        controller.abort()
+
+        async with asyncio.timeout(5):
+            assert seen + await reading == [OPEN[0], ABORTED]
+        assert adapter.closing.reached.is_set()
+
+
+class HangingStream(BatchStream):
+    """Its clean-up never ends."""
+
+    async def aclose(self) -> None:
+        await asyncio.Event().wait()
+
+
+class Hanging(Batched):
+    """Gives such streams."""
+
+    def stream(self, options: GenerateOptions) -> BatchStream:
+        return HangingStream(self.batches)
+
+
+async def test_an_adapter_that_never_closes_does_not_keep_a_cancelled_task() -> None:
+    """Q6: cancelling the task ends it also where the adapter's clean-up hangs."""
+    gate = Gate()
+    reading = asyncio.create_task(chunks_of(serving(Hanging(OPEN, (gate,))).stream(asking())))
+    await gate.reached.wait()
+
+    reading.cancel()
+
+    async with asyncio.timeout(5):
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+
+
+async def test_interceptors_that_stop_at_an_abort_end_as_aborted() -> None:
+    """Q6, R7: once aborted, an interceptor that ends without a finish is the abort, no broken rule."""
+    controller = AbortController()
+
+    async def stopping(options: GenerateOptions, following: Next) -> AsyncIterator[StreamChunk]:
+        async for chunk in following(options):
+            yield chunk
+            controller.abort()
+            return
+
+    runtime = serving(Scripted())
+    runtime.use(stopping)
+
+    assert await chunks_of(runtime.stream(asking(signal=controller.signal))) == [OPEN[0], ABORTED]

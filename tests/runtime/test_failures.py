@@ -18,6 +18,7 @@ from limen.contract import (
     GenerateOptions,
     LlmAdapter,
     LlmError,
+    ModelInfo,
     StreamChunk,
     codes,
 )
@@ -138,6 +139,13 @@ class Sly(str):
         raise ValueError("no strip")
 
 
+class Fatal(Exception):
+    """Its text raises what is no `Exception`."""
+
+    def __str__(self) -> str:
+        raise SystemExit
+
+
 class SlyText(Exception):
     """Its text is of a class of its own."""
 
@@ -165,6 +173,7 @@ class Raised(Exception):
     ("kind", "given", "text"),
     [
         (Unreadable, "x", "an exception whose text cannot be read"),
+        (Fatal, "x", "an exception whose text cannot be read"),
         (RuntimeError, "", "RuntimeError"),
         (RuntimeError, "  ", "RuntimeError"),
         (SlyText, "x", "sly"),
@@ -339,17 +348,39 @@ async def test_a_response_error_pickles_with_what_had_arrived() -> None:
     assert (copy.failure, copy.partial) == (error.failure, error.partial)
 
 
-class Fatal(BaseException):
-    """Not for anyone to catch, like `KeyboardInterrupt`."""
+@pytest.mark.parametrize("fatal", [SystemExit, GeneratorExit])
+async def test_what_ends_the_process_is_not_caught(fatal: type[BaseException]) -> None:
+    """E4: what ends the process passes through, as `KeyboardInterrupt` does; the stream can still be left."""
+    stream = serving(Raising(fatal())).stream(asking())
 
-
-async def test_what_ends_the_process_is_not_caught() -> None:
-    """E4: what is no `Exception` passes through; the stream can still be left."""
-    stream = serving(Raising(Fatal())).stream(asking())
-
-    with pytest.raises(Fatal):
+    with pytest.raises(fatal):
         await anext(stream)
     await stream.aclose()
+
+
+class Base(BaseException):
+    """Derives from no `Exception`, and ends no process."""
+
+
+@pytest.mark.parametrize("error", [Base("base"), BaseExceptionGroup("base", [Base("inner")])])
+async def test_what_derives_from_no_exception_is_an_outcome_too(error: BaseException) -> None:
+    """E2, E4: whatever an adapter raises becomes the finish, also what no `except Exception` sees."""
+    failure = await outcome_of(serving(Raising(error)).stream(asking()))
+
+    assert failure == Failure(str(error), codes.UNKNOWN, "first-event")
+
+
+async def test_a_question_that_raises_no_exception_is_answered_too() -> None:
+    """E4: an adapter's answer for its models that fails with a `BaseException` is `UNKNOWN`."""
+
+    class Asked(Scripted):
+        async def list_models(self, provider: str) -> list[ModelInfo]:
+            raise Base("base")
+
+    with pytest.raises(LlmError) as caught:
+        await serving(Asked()).list_models("route")
+
+    assert caught.value.failure == Failure("base", codes.UNKNOWN, "resolve")
 
 
 @pytest.mark.parametrize(

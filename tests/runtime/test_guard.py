@@ -233,6 +233,19 @@ async def test_a_success_after_an_abort_stays_a_success() -> None:
     assert chunks == list(ANSWER)
 
 
+async def test_a_violation_after_an_abort_is_aborted() -> None:
+    """Q6, R6: once aborted, any later failure of the call is `aborted`, a broken rule too."""
+    controller = AbortController()
+
+    async def abort() -> None:
+        controller.abort()
+
+    script: tuple[Step, ...] = (*OPEN, abort, TextDelta(7, "x"))
+    failure = await outcome_of(serving(Scripted(script)).stream(asking(signal=controller.signal)))
+
+    assert failure == Failure("the call was aborted", codes.ABORTED, "mid-stream")
+
+
 async def test_a_failure_after_an_abort_is_aborted() -> None:
     """Q6: an in-band failure that follows the abort is the abort's."""
     controller = AbortController()

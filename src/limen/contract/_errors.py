@@ -89,7 +89,9 @@ def foreign_text(error: object) -> str:
     try:
         # A subclass of str that __str__ returned could lie again; `str.__str__` makes it an exact one.
         text = str.__str__(str(error))
-    except Exception:  # noqa: BLE001 - a hostile __str__ may raise anything; its own error says nothing of the call
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a hostile __str__ may raise anything; its own error says nothing of the call
         return UNREADABLE
     if not text.strip():
         text = type(error).__name__
@@ -104,7 +106,9 @@ def safe_cause(error: BaseException) -> BaseException:
     """Return what may be chained: the exception itself, or a stand-in where its chain's text holds a secret."""
     try:
         tainted = any(_tainted(link) for link in _chain(error))
-    except Exception:  # noqa: BLE001 - a hostile `__class__` or `exceptions`: what cannot be read cannot be shown
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a hostile `__class__` or `exceptions`: what cannot be read cannot be shown
         tainted = True
     return ForeignError(f"{type(error).__name__}: {foreign_text(error)}") if tainted else error
 
@@ -128,5 +132,7 @@ def _tainted(error: BaseException) -> bool:
     try:
         texts = [str(error), repr(error), *(repr(arg) for arg in error.args)]
         return any(type(text) is not str or scrub(text) != text for text in texts)
-    except Exception:  # noqa: BLE001 - what cannot be read cannot be shown to be clean
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - what cannot be read cannot be shown to be clean
         return True

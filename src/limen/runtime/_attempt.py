@@ -23,7 +23,7 @@ from limen.contract import (
     codes,
     foreign_text,
 )
-from limen.runtime._failures import aborted_failure, failure_of, finish, scrubbed, violation
+from limen.runtime._failures import ENDS_THE_PROCESS, aborted_failure, failure_of, finish, scrubbed, violation
 from limen.runtime._interrupt import Interrupt, in_loop
 from limen.runtime._log import debug
 from limen.runtime._prepare import Binding, bind
@@ -33,6 +33,9 @@ from limen.runtime._source import Source, own_iterator, reader
 
 _LINGER_S: Final = 0.05
 """How long an adapter may take to end after its finish; the time that S6 gives a body."""
+
+_CLOSING_S: Final = 0.5
+"""How long an adapter may take to close where somebody waits for the outcome: five times what Q6 gives it."""
 
 
 class Attempt(Source):
@@ -68,7 +71,7 @@ class Attempt(Source):
         self.options = options
         self.grammar = ChunkGrammar()
         self.binding: Binding | None = None
-        self.cause: Exception | None = None
+        self.cause: BaseException | None = None
         self.failure: Failure | None = None
         self.dispatched = False
         self.first_event_ms: float | None = None
@@ -139,12 +142,14 @@ class Attempt(Source):
                 batch[-1] = self._finished(self.grammar.finish)
         except GrammarError as error:
             return await self._violated(batch, error)
-        except Exception as error:  # noqa: BLE001 - E2: what an adapter raises is the stream's outcome
-            self._end()
-            return [self._failed(error)]
         except asyncio.CancelledError:
             await self._leave_quietly()
             raise
+        except ENDS_THE_PROCESS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - E2: whatever an adapter raises is the stream's outcome
+            self._end()
+            return [self._failed(error)]
         return batch
 
     async def _open(self) -> Callable[[], Awaitable[list[StreamChunk]]]:
@@ -195,10 +200,14 @@ class Attempt(Source):
         await self._leave_quietly()
         good = [chunk for chunk in batch[: error.position] if type(chunk) is not Finish]
         self.cause = error
-        self.failure = violation(self.options.provider, error, phase=self.phase)
+        signal = self.options.signal
+        if signal is not None and signal.aborted:
+            self.failure = aborted_failure(self.phase)
+        else:
+            self.failure = violation(self.options.provider, error, phase=self.phase)
         return [*good, finish(self.failure)]
 
-    def _failed(self, error: Exception) -> Finish:
+    def _failed(self, error: BaseException) -> Finish:
         signal = self.options.signal
         aborted = signal is not None and signal.aborted
         failure = failure_of(error, phase=self.phase, aborted=aborted)
@@ -242,6 +251,7 @@ class Attempt(Source):
     def _aborted(self) -> None:
         if self._interrupt.waiting:
             self._interrupt.fire()
+            asyncio.get_running_loop().call_later(_CLOSING_S, self._interrupt.insist)
         elif not self.done and self._aborting is None:
             # Nobody is reading: the connection is closed all the same, and the next read says why.
             self._aborting = asyncio.get_running_loop().create_task(self._close_quietly())
@@ -267,14 +277,16 @@ class Attempt(Source):
 
     async def _leave_quietly(self) -> None:
         try:
-            await self.aclose()
+            async with asyncio.timeout(_CLOSING_S):
+                await self.aclose()
         except Exception as failure:  # noqa: BLE001 - the stream has an outcome already, and this is none
             debug("an adapter failed to close: %s", foreign_text(failure))
 
     async def _close_quietly(self) -> None:
         closable, self._closable, self._read = self._closable, None, None
         try:
-            await _close(closable)
+            async with asyncio.timeout(_CLOSING_S):
+                await _close(closable)
         except Exception as failure:  # noqa: BLE001 - as above
             debug("an adapter failed to close: %s", foreign_text(failure))
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from limen.contract import (
+    AbortSignal,
     Assembler,
     BlockEnd,
     BlockStart,
@@ -20,7 +21,7 @@ from limen.contract import (
     codes,
 )
 from limen.runtime._attempt import Attempt
-from limen.runtime._failures import finish
+from limen.runtime._failures import aborted_failure, finish
 from limen.runtime._prepare import Binding
 from limen.runtime._registry import Registry
 from limen.runtime._source import Source, own_iterator, reader
@@ -103,14 +104,16 @@ class Outer(Source):
     """What comes out of interceptors: theirs to answer for, so it is assembled, not guarded (R7).
 
     What they raise is raised unchanged (E2). Their stream is read to its end before the finish is shown, so that
-    what they do after it is done, and one that has no finish, or chunks after it, is `PROTOCOL_VIOLATION`.
+    what they do after it is done, and one that has no finish, or chunks after it, is `PROTOCOL_VIOLATION`, or the
+    abort of `signal` where that came before (Q6).
     """
 
-    __slots__ = ("_read", "assembler")
+    __slots__ = ("_read", "_signal", "assembler")
 
-    def __init__(self, iterator: AsyncIterator[StreamChunk]) -> None:
+    def __init__(self, iterator: AsyncIterator[StreamChunk], signal: AbortSignal | None) -> None:
         super().__init__()
         self._read = reader(iterator)
+        self._signal = signal
         self.assembler = Assembler()
 
     async def next_batch(self) -> list[StreamChunk]:
@@ -140,6 +143,9 @@ class Outer(Source):
 
     def _finished(self, fault: str) -> list[StreamChunk]:
         self.done = True
-        chunk = finish(Failure(f"C6: the interceptors' stream {fault}", codes.PROTOCOL_VIOLATION, "mid-stream"))
+        failure = Failure(f"C6: the interceptors' stream {fault}", codes.PROTOCOL_VIOLATION, "mid-stream")
+        if self._signal is not None and self._signal.aborted:
+            failure = aborted_failure("mid-stream")
+        chunk = finish(failure)
         self.assembler.feed(chunk)
         return [chunk]

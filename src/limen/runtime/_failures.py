@@ -1,5 +1,6 @@
 """Whatever an adapter did wrong, as one `Finish` (E2, E4, R6)."""
 
+import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
@@ -21,11 +22,13 @@ from limen.contract import (
     scrub,
 )
 
+ENDS_THE_PROCESS: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What no call may keep for itself; beside them only a cancellation is left as it is (Q6)."""
 ABORT_TEXT: Final = "the call was aborted"
 LEFT_TEXT: Final = "the stream was left before its end"
 
 
-def failure_of(error: Exception, *, phase: Phase, aborted: bool = False) -> Failure:
+def failure_of(error: BaseException, *, phase: Phase, aborted: bool = False) -> Failure:
     """Return the facts of what an adapter raised.
 
     A typed error keeps them; a foreign one is `UNKNOWN`, whatever it claims (E4); once the caller has aborted,
@@ -42,7 +45,7 @@ def aborted_failure(phase: Phase | None, text: str = ABORT_TEXT) -> Failure:
     return Failure(text, codes.ABORTED, phase)
 
 
-def typed_failure(error: Exception) -> Failure | None:
+def typed_failure(error: BaseException) -> Failure | None:
     """Return the facts of a real `LlmError`, or `None` for one that only claims to be one (E4).
 
     Judged by the type's own bases and by the instance's own data: a `__class__`, a property or a field that
@@ -97,9 +100,9 @@ def as_llm_errors() -> Generator[None, None, None]:
     """
     try:
         yield
-    except AbortError:
+    except (AbortError, asyncio.CancelledError, *ENDS_THE_PROCESS):
         raise
-    except Exception as error:
+    except BaseException as error:
         if typed_failure(error) is not None:
             raise
         raise LlmError(foreign_text(error), codes.UNKNOWN, phase="resolve") from safe_cause(error)

@@ -20,7 +20,7 @@ class Interrupt:
     def __init__(self) -> None:
         self._task: asyncio.Task[object] | None = None
         self._baseline = 0
-        self._fired = False
+        self._fired = 0
 
     @property
     def waiting(self) -> bool:
@@ -37,17 +37,30 @@ class Interrupt:
 
     def fire(self) -> None:
         """End the await that is going on; nothing happens where there is none."""
-        if self._task is not None and not self._fired:
-            self._fired = True
+        if not self._fired:
+            self.insist()
+
+    def insist(self) -> None:
+        """End the await once more: what it ends may have begun another, such as a clean-up that hangs."""
+        if self._task is not None:
+            self._fired += 1
             self._task.cancel()
+
+    def raise_if_swallowed(self) -> None:
+        """Raise the cancellation that somebody else asked for inside, where it did not come out by itself."""
+        task = self._task
+        if task is not None and task.cancelling() - self._fired > self._baseline:
+            raise asyncio.CancelledError
 
     def leave(self) -> bool:
         """The await is over; to be called once for each `enter()`, however it ended."""
         task, self._task = self._task, None
         if not self._fired or task is None:
             return False
-        self._fired = False
-        return task.uncancel() <= self._baseline
+        for _ in range(self._fired):
+            task.uncancel()
+        self._fired = 0
+        return task.cancelling() <= self._baseline
 
 
 class AbortWatch:

@@ -169,6 +169,7 @@ class ModelStream:
             interrupt.enter(self._loop)
             source = self._source or self._start()
             batch = await source.next_batch()
+            interrupt.raise_if_swallowed()
             left = interrupt.leave()
             if not self._collecting:
                 self._ready.extend(batch)
@@ -206,7 +207,7 @@ class ModelStream:
         if isinstance(iterator, Source) and _TRANSPARENT.issuperset(map(type, self._interceptors)):
             self._source = iterator
         else:
-            self._source = self._outer = Outer(iterator)
+            self._source = self._outer = Outer(iterator, self._options.signal)
         return self._source
 
     def _bind_loop(self) -> None:
