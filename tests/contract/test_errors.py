@@ -198,3 +198,34 @@ def test_a_tainted_cause_has_a_stand_in(make: Callable[[], BaseException], text:
     assert KEY not in repr(found)
     if text is not None:
         assert str(found) == text
+
+
+class Interrupting(Exception):
+    """Ctrl-C arrives while its text is made."""
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
+class Grouped(ExceptionGroup[Exception]):
+    """Ctrl-C arrives while its members are looked up."""
+
+    @property
+    def exceptions(self) -> "tuple[Exception, ...]":
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("read", "error"),
+    [
+        (foreign_text, Interrupting("x")),
+        (safe_cause, Interrupting("x")),
+        (safe_cause, Grouped("x", [ValueError("y")])),
+    ],
+)
+def test_ctrl_c_while_a_foreign_exception_is_read_gets_through(
+    read: Callable[[BaseException], object], error: Exception
+) -> None:
+    """E4: whatever else reading a foreign exception raises means nothing; Ctrl-C is never swallowed."""
+    with pytest.raises(KeyboardInterrupt):
+        read(error)
