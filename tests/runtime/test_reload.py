@@ -101,10 +101,10 @@ async def test_reloads_at_the_same_time_take_turns() -> None:
 
 
 async def test_a_call_in_flight_keeps_its_adapter() -> None:
-    """K2: what was begun goes on, and its adapter is closed with the runtime, not before; one that stays, too."""
+    """K2: what was begun goes on, and its adapter is closed when no open stream needs it; one that stays, is not."""
     gate = Gate()
     leaving, staying = Closable((*OPEN, gate, *ANSWER[2:])), Closable()
-    config = Config([(["route"], leaving), (["kept"], staying)], [(["route", "kept"], staying)])
+    config = Config([(["route"], leaving), (["kept"], staying)], *[[(["route", "kept"], staying)]] * 2)
     runtime = LlmRuntime(loader=config)
     await runtime.reload()
     reading = asyncio.create_task(chunks_of(runtime.stream(asking())))
@@ -115,5 +115,40 @@ async def test_a_call_in_flight_keeps_its_adapter() -> None:
 
     assert await reading == list(ANSWER)
     assert (leaving.closes, staying.closes) == (0, 0)
+    await runtime.reload()
+    assert (leaving.closes, staying.closes) == (1, 0)
     await runtime.aclose()
     assert (leaving.closes, staying.closes) == (1, 1)
+
+
+async def test_an_adapter_that_is_still_needed_at_the_end_is_closed_then() -> None:
+    """K2: an adapter that left the configuration while it served a call is closed with the runtime at the latest."""
+    leaving = Closable((*OPEN, Gate()))
+    runtime = LlmRuntime(loader=Config([(["route"], leaving)], []))
+    await runtime.reload()
+    stream = runtime.stream(asking())
+    await anext(stream)
+
+    await runtime.reload()
+    assert leaving.closes == 0
+    await runtime.aclose()
+
+    assert (leaving.closes, leaving.left) == (1, 1)
+
+
+async def test_an_idle_adapter_that_leaves_is_closed_at_once() -> None:
+    """K2: where no stream needs it, an adapter that left is closed by the reload, whatever its clean-up says."""
+
+    class Failing(Closable):
+        async def aclose(self) -> None:
+            await super().aclose()
+            raise RuntimeError("stays open")
+
+    leaving = Failing()
+    runtime = LlmRuntime(loader=Config([(["route"], leaving)], []))
+    runtime.stream(asking())
+    await runtime.reload()
+
+    await runtime.reload()
+
+    assert (leaving.closes, names(runtime)) == (1, [])

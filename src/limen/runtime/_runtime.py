@@ -159,12 +159,21 @@ class LlmRuntime:
         self._reloading = self._reloading or asyncio.Lock()
         async with self._reloading:
             entries = await self._loader(config)
-            before = {id(handle.adapter): handle.adapter for handle in self._loaded}
+            before = [handle.adapter for handle in self._loaded]
             self._loaded = self._registry.swap(self._loaded, entries)
-            for _, adapter in entries:
-                before.pop(id(adapter), None)
-            # Calls in flight still use what leaves; it is closed with the runtime.
-            self._retired += before.values()
+            self._retired += before
+            await self._close_retired()
+
+    async def _close_retired(self) -> None:
+        """Close what serves no route and no open stream now; the others wait for the next reload, or for the end."""
+        serving = {id(route.adapter) for route in self._registry.routes.values()}
+        busy = {id(adapter) for stream in tuple(self._open_streams) if (adapter := stream.adapter) is not None}
+        retired = {id(adapter): adapter for adapter in self._retired if id(adapter) not in serving}
+        self._retired = [adapter for key, adapter in retired.items() if key in busy]
+        failures: list[Exception] = []
+        for key, adapter in retired.items():
+            if key not in busy:
+                await _contained(adapter.aclose(), failures)
 
     async def aclose(self) -> None:
         """End every open stream as aborted, give up all routes, and close the adapters that served them.

@@ -15,6 +15,7 @@ from limen.contract import (
     Finish,
     GenerateOptions,
     Interceptor,
+    LlmAdapter,
     LlmError,
     Response,
     StreamChunk,
@@ -157,6 +158,12 @@ class ModelStream:
     def info(self) -> CallInfo:
         """What is known of the call so far; complete when the stream has ended."""
         return call_info(self._options, self._dispatcher)
+
+    @property
+    def adapter(self) -> LlmAdapter | None:
+        """The adapter that serves the call; `None` before one was asked."""
+        attempt = self._dispatcher.attempt
+        return None if attempt is None or attempt.binding is None else attempt.binding.route.adapter
 
     async def _fill(self) -> None:
         """Read once more, or wait while another task does. What a step costs here, it costs for every read."""
