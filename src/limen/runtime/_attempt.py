@@ -16,20 +16,18 @@ from limen.contract import (
     Finish,
     GenerateOptions,
     GrammarError,
-    LlmError,
     Phase,
     ReplayDrop,
     StreamChunk,
-    codes,
     foreign_text,
 )
 from limen.runtime._failures import ENDS_THE_PROCESS, aborted_failure, failure_of, finish, scrubbed, violation
 from limen.runtime._interrupt import Interrupt, in_loop
 from limen.runtime._log import debug
-from limen.runtime._prepare import Binding, bind
+from limen.runtime._prepare import Binding, bind, unchanged
 from limen.runtime._registry import Registry
 from limen.runtime._replay_gate import Gated, gate
-from limen.runtime._source import Source, own_iterator, reader
+from limen.runtime._source import Source, close_stream, own_iterator, reader
 
 _LINGER_S: Final = 0.05
 """How long an adapter may take to end after its finish; the time that S6 gives a body."""
@@ -154,7 +152,7 @@ class Attempt(Source):
 
     async def _open(self) -> Callable[[], Awaitable[list[StreamChunk]]]:
         options = self.options
-        binding = await bind(self._registry, options) if self._prepared is None else _unchanged(self._prepared, options)
+        binding = await bind(self._registry, options) if self._prepared is None else unchanged(self._prepared, options)
         self.binding = binding
         self.gated = gate(binding.options, binding.route.adapter, self._registry)
         debug("calling %s/%s", options.provider, options.model)
@@ -273,7 +271,7 @@ class Attempt(Source):
         self._end()
         if self._aborting is not None:
             await asyncio.wait([self._aborting])
-        await _close(closable)
+        await close_stream(closable)
 
     async def _leave_quietly(self) -> None:
         try:
@@ -286,24 +284,6 @@ class Attempt(Source):
         closable, self._closable, self._read = self._closable, None, None
         try:
             async with asyncio.timeout(_CLOSING_S):
-                await _close(closable)
+                await close_stream(closable)
         except Exception as failure:  # noqa: BLE001 - as above
             debug("an adapter failed to close: %s", foreign_text(failure))
-
-
-def _unchanged(prepared: Binding, options: GenerateOptions) -> Binding:
-    """Return the binding of a prepared call, or raise `INVALID_PREPARED_CALL` (R3)."""
-    fault = None
-    if prepared.spent:
-        fault = "a prepared call is used once, and this one was; prepare another"
-    elif options is not prepared.options and options != prepared.options:
-        fault = "the options of a prepared call were changed before it was dispatched; prepare it with these"
-    if fault is not None:
-        raise LlmError(fault, codes.INVALID_PREPARED_CALL, phase="resolve")
-    return prepared
-
-
-async def _close(iterator: AsyncIterator[StreamChunk] | None) -> None:
-    close = getattr(iterator, "aclose", None)
-    if close is not None:
-        await close()

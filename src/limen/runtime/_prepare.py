@@ -54,6 +54,18 @@ async def bind(registry: Registry, options: GenerateOptions) -> Binding:
     return Binding(route, filled, model, FrozenDict(defaults), call.stream)
 
 
+def unchanged(prepared: Binding, options: GenerateOptions) -> Binding:
+    """Return the binding of a prepared call, or raise `INVALID_PREPARED_CALL` (R3)."""
+    fault = None
+    if prepared.spent:
+        fault = "a prepared call is used once, and this one was; prepare another"
+    elif options is not prepared.options and options != prepared.options:
+        fault = "the options of a prepared call were changed before it was dispatched; prepare it with these"
+    if fault is not None:
+        raise LlmError(fault, codes.INVALID_PREPARED_CALL, phase="resolve")
+    return prepared
+
+
 def _check_call(provider: str, call: object) -> None:
     if not isinstance(call, AdapterCall):
         raise LlmError(

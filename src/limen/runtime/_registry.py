@@ -6,6 +6,7 @@ from types import MappingProxyType, TracebackType
 from typing import Final, NamedTuple
 
 from limen.contract import LlmAdapter, LlmError, ProviderInfo, RetryPolicy, codes, foreign_text, safe_cause
+from limen.runtime._failures import ENDS_THE_PROCESS
 from limen.runtime._metadata import check_provider
 from limen.runtime._topology import Topology
 
@@ -183,7 +184,9 @@ def _described_route(handle: Registration, name: str) -> Route:
     try:
         info: object = adapter.provider_info(name)
         policy: object = adapter.retry_policy(name)
-    except Exception as failure:  # noqa: BLE001 - whatever it raises says the same: it is not usable
+    except ENDS_THE_PROCESS:
+        raise
+    except BaseException as failure:  # noqa: BLE001 - whatever it raises says the same: it is not usable
         raise LlmError(
             f"the adapter of the route {name!r} is not usable: {foreign_text(failure)}", codes.INVALID_ADAPTER
         ) from safe_cause(failure)

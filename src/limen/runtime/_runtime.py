@@ -182,7 +182,7 @@ class LlmRuntime:
         """
         failures: list[Exception] = []
         for stream in tuple(self._open_streams):
-            await _contained(stream.leave_from_anywhere(), failures)
+            await _contained(_left(stream), failures)
         routes = self._registry.clear()
         adapters = {id(adapter): adapter for adapter in (*(route.adapter for route in routes), *self._retired)}
         self._retired.clear()
@@ -198,6 +198,14 @@ class LlmRuntime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+async def _left(stream: ModelStream) -> None:
+    """End a stream; where it belongs to another loop, that one is asked, not waited for (T2)."""
+    if stream.loop is None or stream.loop is asyncio.get_running_loop():
+        await stream.aclose()
+    elif not stream.loop.is_closed():
+        asyncio.run_coroutine_threadsafe(stream.aclose(), stream.loop)
 
 
 async def _contained(step: Awaitable[None], failures: list[Exception]) -> None:

@@ -67,3 +67,10 @@ def own_iterator(made: object, maker: str) -> AsyncIterator[StreamChunk]:
     if not isinstance(made, AsyncIterable):
         raise TypeError(f"{maker} returned a {type(made).__name__}, not an async iterator")
     return aiter(made)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - what it yields is judged chunk by chunk
+
+
+async def close_stream(stream: object) -> None:
+    """Close what a stream was read from, where it can be closed (R11); raises what that raises."""
+    close: Callable[[], Awaitable[object]] | None = getattr(stream, "aclose", None)
+    if close is not None:
+        await close()

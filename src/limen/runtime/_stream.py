@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from threading import get_ident
 from types import TracebackType
-from typing import Final
 
 from limen.contract import (
     CallInfo,
@@ -24,16 +23,12 @@ from limen.contract import (
     safe_cause,
 )
 from limen.runtime._answer import call_info, collect
-from limen.runtime._chain import Dispatcher, Outer, chain
+from limen.runtime._begin import begin
+from limen.runtime._chain import Dispatcher, Outer
 from limen.runtime._failures import LEFT_TEXT, aborted_failure, finish
-from limen.runtime._fallback import Fallback
 from limen.runtime._interrupt import Interrupt
 from limen.runtime._log import debug
-from limen.runtime._retry import Retry
-from limen.runtime._source import Source
-
-# They pass on what an attempt's guard has kept, so nothing needs to be assembled a second time.
-_TRANSPARENT: Final = frozenset({Retry, Fallback})
+from limen.runtime._source import Source, close_stream
 
 
 class ModelStream:
@@ -160,6 +155,11 @@ class ModelStream:
         return call_info(self._options, self._dispatcher)
 
     @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The loop that the stream belongs to; `None` before the first read."""
+        return self._loop
+
+    @property
     def adapter(self) -> LlmAdapter | None:
         """The adapter that serves the call; `None` before one was asked."""
         attempt = self._dispatcher.attempt
@@ -210,11 +210,7 @@ class ModelStream:
 
     def _start(self) -> Source:
         self._open_streams.add(self)
-        iterator = chain(self._interceptors, self._dispatcher)(self._options)
-        if isinstance(iterator, Source) and _TRANSPARENT.issuperset(map(type, self._interceptors)):
-            self._source = iterator
-        else:
-            self._source = self._outer = Outer(iterator, self._options.signal)
+        self._source, self._outer = begin(self._options, self._interceptors, self._dispatcher)
         return self._source
 
     def _bind_loop(self) -> None:
@@ -246,14 +242,6 @@ class ModelStream:
         failure = await self._leave()
         if failure is not None:
             raise safe_cause(failure)
-
-    async def leave_from_anywhere(self) -> None:
-        """As `aclose()`, from any loop: where the stream belongs to another one, that one is asked, not waited for."""
-        loop = self._loop
-        if loop is None or loop is get_running_loop():
-            await self.aclose()
-        elif not loop.is_closed():
-            asyncio.run_coroutine_threadsafe(self.aclose(), loop)
 
     async def __aenter__(self) -> "ModelStream":
         return self
@@ -293,9 +281,7 @@ class ModelStream:
         while opened:
             iterator = opened.pop(0)
             try:
-                close = getattr(iterator, "aclose", None)
-                if close is not None:
-                    await close()
+                await close_stream(iterator)
             except Exception as failure:  # noqa: BLE001 - the others are closed too, then it is raised
                 debug("failed to close a stream: %s", foreign_text(failure))
                 first = first or failure

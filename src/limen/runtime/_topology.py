@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Final, TypeAlias
 
 from limen.contract import foreign_text
+from limen.runtime._failures import ENDS_THE_PROCESS
 from limen.runtime._log import debug
 
 TopologyListener: TypeAlias = Callable[..., object]
@@ -35,7 +36,9 @@ class Topology:
                 result = listener(names) if takes_names else listener()
                 if inspect.iscoroutine(result):
                     _run(result)
-            except Exception as failure:  # noqa: BLE001 - contained by R8: a listener has no veto
+            except ENDS_THE_PROCESS:
+                raise
+            except BaseException as failure:  # noqa: BLE001 - contained by R8: a listener has no veto
                 debug("a topology listener failed: %s", foreign_text(failure))
 
 
@@ -64,7 +67,9 @@ def _run(coroutine: Coroutine[object, object, object]) -> None:
 async def _contained(coroutine: Coroutine[object, object, object]) -> None:
     try:
         await coroutine
-    except Exception as failure:  # noqa: BLE001 - contained by R8
+    except (asyncio.CancelledError, *ENDS_THE_PROCESS):
+        raise
+    except BaseException as failure:  # noqa: BLE001 - contained by R8
         debug("a topology listener failed later: %s", foreign_text(failure))
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from limen.contract import Failure, GenerateOptions, Next, StreamChunk, TokenUsage, UsageChunk
 from limen.runtime._chain import Hop
-from limen.runtime._source import Source, ends, reader
+from limen.runtime._source import Source, close_stream, ends, reader
 
 
 class Held(NamedTuple):
@@ -78,9 +78,7 @@ class HeldStream(Source):
     async def give_up(self) -> None:
         """Close the try that is being read; another may follow."""
         trying, self._trying, self._read = self._trying, None, None
-        close = getattr(trying, "aclose", None)
-        if close is not None:
-            await close()
+        await close_stream(trying)
 
 
 def _collects(following: object) -> bool:
