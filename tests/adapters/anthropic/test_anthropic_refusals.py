@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+import msgspec
 import pytest
 
 from adapters.anthropic._messages_wire import asking, failure_of
@@ -165,6 +166,40 @@ def test_refusals_name_the_field_and_the_reason() -> None:
 def built_or_raise(options: GenerateOptions, dialect: str) -> bytes:
     """The body, or the refusal itself."""
     return WIRE.codec(dialect).build(options, BuildContext()).body
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"cache": "bogus"}, "cache is 'bogus'"),
+        ({"tool_choice": "bogus"}, "tool_choice is 'bogus'"),
+        ({"tool_choice": ToolChoice("g"), "tools": [ToolSpec("f")]}, "tool_choice names 'g'"),
+        ({"response_format": "bogus"}, "response_format is 'bogus'"),
+        ({"extra": {"anthropic-messages": "bogus"}}, "extra['anthropic-messages'] is not an object"),
+        ({"messages": [Message("bogus", "hi")]}, "messages[0].role is 'bogus'"),  # type: ignore[arg-type] # so it is
+    ],
+)
+def test_a_word_that_an_option_does_not_have_is_invalid(fields: dict[str, object], words: str) -> None:
+    """A request that is wrong by itself is INVALID_OPTIONS; it is neither sent in another sense nor dropped (Q1)."""
+    options = msgspec.structs.replace(asking(), **fields)
+
+    error = failure_of(lambda: built_or_raise(options, "anthropic"))
+
+    assert (error.code, error.failure.phase) == (codes.INVALID_OPTIONS, "resolve")
+    assert str(error).startswith(words)
+
+
+def test_caching_marks_what_there_is_or_is_refused() -> None:
+    """A last turn of the provider's own items only leaves the mark to the turn before it, or refuses (Q1)."""
+    item = '{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}'
+    state = {"v": 1, "wire": "anthropic-messages", "blocks": [], "before": [item]}
+    paused = Message("assistant", (), replay_state=state)
+
+    both = json.loads(built_or_raise(asking(user("hi"), paused, cache="short"), "anthropic"))
+    error = failure_of(lambda: built_or_raise(asking(paused, cache="short"), "anthropic"))
+
+    assert both["messages"][0]["content"] == [{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}]
+    assert error.code == codes.UNSUPPORTED
 
 
 @pytest.mark.parametrize("word", ["oneOf", "anyOf", "allOf"])

@@ -203,6 +203,7 @@ class TestResponseFormat:
     def test_a_word_that_is_none(self) -> None:
         """A word outside the vocabulary is wrong by itself."""
         assert refusal(response_format="xml").code == codes.INVALID_OPTIONS
+        assert refusal("openai", cache="forever").code == codes.INVALID_OPTIONS
 
 
 class TestNumbers:

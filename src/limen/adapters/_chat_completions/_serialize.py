@@ -201,6 +201,8 @@ class _Writer:
         if hint is None or hint == "none":
             # Nothing is cached by request unless it is asked for, so `none` holds already.
             return
+        if hint not in ("short", "long"):
+            self._invalid(f"cache is {hint!r}; it is none, short or long")
         fields = rules.long_fields if hint == "long" else rules.short_fields
         mark = rules.long_mark if hint == "long" else rules.short_mark
         if fields is None and mark is None:

@@ -82,12 +82,18 @@ class History:
             case "user" | "tool":
                 self._append("user", self._user(index, message))
             case _:
-                assert_never(role)
+                raise LlmError(
+                    f"messages[{index}].role is {role!r}; roles are system, user, assistant and tool",
+                    codes.INVALID_OPTIONS,
+                    phase="resolve",
+                )
 
     def finish(self) -> None:
         """A last assistant turn that is to be continued does not end in white space (Q112)."""
         if not self.turns:
-            raise LlmError("no message says anything; this wire needs one that does", codes.INVALID_OPTIONS)
+            raise LlmError(
+                "no message says anything; this wire needs one that does", codes.INVALID_OPTIONS, phase="resolve"
+            )
         last = self.turns[-1]
         final = last.content[-1]
         if last.role == "assistant" and isinstance(final, dict):

@@ -4,7 +4,7 @@ Source of truth: https://platform.claude.com/docs/en/api/messages, read 2026-11-
 """
 
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Final, TypeGuard, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -61,7 +61,8 @@ def build_request(options: GenerateOptions, context: BuildContext, row: Row) -> 
     body.update(_sampling(options))
     body.update(_thinking_and_format(options, context, row))
     if options.cache in ("short", "long"):
-        _mark(options, row, [system, tools if row.cache_tools else [], history.turns[-1].content])
+        spoken = [part for turn in history.turns for part in turn.content]
+        _mark(options, row, [system, tools if row.cache_tools else [], spoken])
     body["stream"] = True
     _merge_extra(body, options)
     # A model id in a path is one segment of it; `@` and `:` are part of Vertex's names.
@@ -97,6 +98,8 @@ def _refuse(options: GenerateOptions, row: Row) -> None:
             raise _unsupported(name, f"the dialect {row.name} cannot honour it: {why}")
     if options.seed is not None:
         raise _unsupported("seed", "this wire has no seed")
+    if options.cache not in (None, "none", "short", "long"):
+        raise _invalid(f"cache is {options.cache!r}; it is none, short or long")
     if row.version in WITHOUT_SAMPLING or row.body_version in WITHOUT_SAMPLING:
         for name in ("temperature", "top_p"):
             if asked[name]:
@@ -162,7 +165,11 @@ def _tool_choice(options: GenerateOptions) -> WirePart | None:
         return {"type": "none"}
     part: WirePart
     if isinstance(choice, ToolChoice):
+        if options.tools and all(tool.name != choice.name for tool in options.tools):
+            raise _invalid(f"tool_choice names {choice.name!r}, which is not among the tools")
         part = {"type": "tool", "name": choice.name}
+    elif choice not in (None, "auto", "required"):
+        raise _invalid(f"tool_choice is {choice!r}; it is auto, none, required or ToolChoice(name)")
     else:
         part = {"type": "any" if choice == "required" else "auto"}
     if parallel is not None:
@@ -195,6 +202,9 @@ def _thinking_and_format(options: GenerateOptions, context: BuildContext, row: R
     wanted = options.response_format
     if wanted == "json":
         raise _unsupported("response_format", "this wire has no JSON mode without a schema; give a JsonSchema")
+    kind = "json-schema" if isinstance(wanted, JsonSchema) else wanted
+    if kind not in (None, "text", "json-schema"):
+        raise _invalid(f"response_format is {kind!r}; it is text, json or JsonSchema(name, schema)")
     if isinstance(wanted, JsonSchema):
         if wanted.strict is False:
             raise _unsupported("response_format.strict", "this wire always holds the model to the schema")
@@ -214,22 +224,33 @@ def _check_effort(effort: str, context: BuildContext, row: Row) -> None:
 
 
 def _mark(options: GenerateOptions, row: Row, places: list[list[WirePart] | list[Part]]) -> None:
-    """Set a breakpoint behind system, tools and the last turn: three of the four that the wire allows (Q215)."""
+    """Set a breakpoint behind system, tools and the history: three of the four that the wire allows (Q215)."""
     if options.cache == "long" and not row.cache_long:
         raise _unsupported("cache", f"the dialect {row.name} caches for five minutes only; ask for short")
     mark = {"type": "ephemeral"} if options.cache == "short" else {"type": "ephemeral", "ttl": "1h"}
+    marked = 0
     for parts in places:
         for part in reversed(parts):
             if isinstance(part, dict) and part.get("type", "text") in _CACHEABLE:
                 part["cache_control"] = mark
+                marked += 1
                 break
+    if not marked:
+        raise _unsupported("cache", "the request holds nothing that this wire can mark")
 
 
 def _merge_extra(body: dict[str, object], options: GenerateOptions) -> None:
-    for name, value in (options.extra or {}).get(WIRE, {}).items():
+    fields = (options.extra or {}).get(WIRE, {})
+    if not _is_object(fields):
+        raise _invalid(f"extra[{WIRE!r}] is not an object of fields")
+    for name, value in fields.items():
         if name in body:
             raise _invalid(f"extra[{WIRE!r}][{name!r}]: the request sets this field itself")
         body[name] = _json(value, f"extra[{WIRE!r}][{name!r}]")
+
+
+def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, Mapping)
 
 
 def _encoded(body: dict[str, object]) -> bytes:
