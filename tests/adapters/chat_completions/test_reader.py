@@ -339,6 +339,28 @@ class TestWholeAnswers:
         """Blank lines before it, a stream's tail after it, a delta beside the message, or as an event (Q137)."""
         assert read_all_ways(body).chunks == HELLO
 
+    def test_several_documents_are_no_answer(self) -> None:
+        """Only the first would be read, and a part of an answer is no success (S3, W1)."""
+        lines = [{"choices": [{"delta": {"content": part}}]} for part in ("Hel", "lo")]
+        body = b"\n".join(json.dumps(line).encode() for line in lines)
+
+        outcome = read_all_ways(body, content_type="application/x-ndjson")
+
+        assert (outcome.kind, outcome.chunks) == ("raised MALFORMED_RESPONSE", [])
+        assert outcome.raised is not None
+        assert "application/x-ndjson" in outcome.raised.message
+
+    @pytest.mark.parametrize(
+        ("tail", "kind"), [(b"", "raised STREAM_CLOSED"), (b"\n\n", "raised STREAM_CLOSED"), (b"\n" + DONE, "stop")]
+    )
+    def test_one_event_of_a_stream_alone_is_no_end(self, tail: bytes, kind: str) -> None:
+        """Without a finish word, and without the marker behind it, the rest never came (S3, W6)."""
+        body = json.dumps({"choices": [{"index": 0, "delta": {"content": "Hello"}}]}).encode()
+
+        outcome = read_all_ways(body + tail)
+
+        assert (outcome.kind, outcome.chunks[:2]) == (kind, HELLO[:2])
+
     def test_a_half_in_a_whole_answer_is_replaced(self) -> None:
         """There is no next delta (S5)."""
         assert read(rb'{"choices":[{"message":{"content":"a\ud83d"}}]}').blocks == [TextBlock("a\ufffd")]

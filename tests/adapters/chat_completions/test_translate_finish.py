@@ -34,10 +34,10 @@ from limen.contract import (
     [
         *((word, "stop") for word in ("stop", "end_turn", "eos", "end", "COMPLETE", "stop_sequence", "pause_turn")),
         *((word, "max-tokens") for word in ("length", "max_tokens", "model_length", "model_context_window_exceeded")),
-        *((word, codes.CONTENT_FILTER) for word in ("refusal", "safety", "guardrail", "content_filter")),
-        *((word, codes.SERVER) for word in ("error", "network_error", "insufficient_system_resource")),
+        *((word, codes.CONTENT_FILTER) for word in ("refusal", "safety", "guardrail", "content_filter", "sensitive")),
+        *((word, codes.SERVER) for word in ("error", "network_error", "insufficient_system_resource", "abort")),
         ("malformed_function_call", codes.SERVER),
-        *((word, codes.UNKNOWN_FINISH) for word in ("Stop", "abort", "sensitive")),
+        *((word, codes.UNKNOWN_FINISH) for word in ("Stop", "aborted", "SENSITIVE")),
         *(
             (word, codes.MALFORMED_RESPONSE)
             for word in ("tool_calls", "tool_call", "tool_use", "function_call", "TOOL_CALL")
@@ -57,8 +57,8 @@ def test_finish_words(word: str, kind: str) -> None:
 
 
 def test_every_word_has_been_tried() -> None:
-    """The table of words holds nothing that the contract does not."""
-    assert len(WORDS) == 23
+    """The table holds the contract's words, and two that vendors document: `sensitive` and `abort`."""
+    assert len(WORDS) == 25
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_every_word_has_been_tried() -> None:
         (["length", "stop"], "max-tokens"),
         (["stop", "content_filter", "length"], codes.CONTENT_FILTER),
         (["content_filter", "error"], codes.SERVER),
-        (["abort", "content_filter"], codes.UNKNOWN_FINISH),
-        (["abort", "error", "stop"], codes.SERVER),
+        (["odd", "content_filter"], codes.UNKNOWN_FINISH),
+        (["odd", "error", "stop"], codes.SERVER),
         (["tool_calls", "stop"], codes.MALFORMED_RESPONSE),
     ],
 )
@@ -98,9 +98,9 @@ def test_the_word_is_told_whatever_ends_the_stream() -> None:
 
 def test_a_row_may_have_words_of_its_own() -> None:
     """They are tried first, and others are as they were."""
-    rules = ReadingRules(finish_words={"sensitive": "CONTENT_FILTER", "stop": "max-tokens"})
+    rules = ReadingRules(finish_words={"blocked": "CONTENT_FILTER", "stop": "max-tokens"})
 
-    assert read(stream(said("a"), ended("sensitive")), rules).kind == codes.CONTENT_FILTER
+    assert read(stream(said("a"), ended("blocked")), rules).kind == codes.CONTENT_FILTER
     assert read(stream(said("a"), ended("stop")), rules).kind == "max-tokens"
     assert read(stream(said("a"), ended("eos")), rules).kind == "stop"
 
@@ -172,6 +172,11 @@ def test_a_named_stop_sequence_makes_an_empty_stop_legal(
     outcome = read(stream(event(choices=[{"delta": {}, "finish_reason": "stop", field: value}])), rules)
 
     assert (outcome.kind, outcome.facts[3]) == (kind, matched)
+
+
+def test_the_word_stop_sequence_makes_an_empty_stop_legal() -> None:
+    """The word itself names why nothing was said: a stop sequence matched at once (C12)."""
+    assert read_all_ways(stream(ended("stop_sequence"))).chunks == [Finish(STOP)]
 
 
 def test_a_refusal_is_a_filter_with_the_refusal_as_its_message() -> None:

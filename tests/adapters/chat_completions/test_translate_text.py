@@ -114,6 +114,22 @@ def test_a_message_counts_where_no_delta_ever_came() -> None:
     assert read_all_ways(body).blocks == [ReasoningBlock("hm"), TextBlock("whole")]
 
 
+@pytest.mark.parametrize("delta", [{}, {"role": "assistant", "content": ""}, {"content": None, "tool_calls": []}])
+def test_a_message_beside_an_empty_delta_counts(delta: dict[str, object]) -> None:
+    """An empty delta is an absent one (W2), so the message that stands beside it is not lost (W8)."""
+    choice = {"index": 0, "delta": delta, "message": {"content": "whole"}, "finish_reason": "stop"}
+
+    assert read_all_ways(stream(event(choices=[choice]))).blocks == [TextBlock("whole")]
+
+
+def test_a_message_beside_a_delta_that_says_something_is_not_read() -> None:
+    """It repeats the text so far (W8, Q166)."""
+    first = {"index": 0, "delta": {"content": "Hi"}, "message": {"content": "Hi"}}
+    last = {"index": 0, "delta": {}, "message": {"content": "Hi"}, "finish_reason": "stop"}
+
+    assert read_all_ways(stream(event(choices=[first]), event(choices=[last]))).blocks == [TextBlock("Hi")]
+
+
 def test_content_as_parts_is_text_thinking_and_refusal() -> None:
     """Mistral's arrays: thinking is reasoning, text is text, a citation makes no block (C14, Q115)."""
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "h"}, {"type": "text", "text": "m"}, {}]}

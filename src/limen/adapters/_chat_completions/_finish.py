@@ -27,9 +27,11 @@ WORDS: Final[Mapping[str, FinishMeaning]] = {
     "refusal": "CONTENT_FILTER",
     "safety": "CONTENT_FILTER",
     "guardrail": "CONTENT_FILTER",
+    "sensitive": "CONTENT_FILTER",  # Z.ai, also through gateways [D]
     "error": "SERVER",
     "network_error": "SERVER",
     "insufficient_system_resource": "SERVER",
+    "abort": "SERVER",  # vLLM, SGLang: the engine gave the request up [D]
 }
 
 # Error over filter over length over calls over stop.

@@ -235,7 +235,7 @@ class ChatReader:
             self._close()
 
     def _end_document(self, body: bytes, out: list[StreamChunk]) -> None:
-        """Read a body that is one JSON document; what follows the document is not read (S3)."""
+        """Read a body that is one JSON document; events of a stream that follow it are not read (S3)."""
         document, whole = first_document(body)
         if not whole:
             self._close()
@@ -258,10 +258,22 @@ class ChatReader:
         elif event.choices is None:
             self._refuse()
         else:
-            self.events += 1
-            self._translator.be_careful()
-            self._translator.take_whole(event, document, out)
+            self._take_whole(event, document, body[len(document) :].lstrip(), out)
+
+    def _take_whole(self, event: Event, document: bytes, rest: bytes, out: list[StreamChunk]) -> None:
+        """Take one object with choices: a whole answer, or a single event of a stream, which is no end by itself."""
+        if rest[:1] in (b"{", b"["):
+            self._refuse(" (it is several JSON documents, one after the other)")
+            return
+        self.events += 1
+        self._translator.be_careful()
+        ends = rest.endswith(_MARKER) or any(one is not None and one.message is not None for one in event.choices or ())
+        self._translator.take_whole(event, document, out)
+        if ends or not event.choices or self._ending.word is not None:
             self._complete(out)
+        else:
+            self._translator.flush(out)
+            self._close()
 
     def _over(self) -> bool:
         return self.done or self.failure is not None

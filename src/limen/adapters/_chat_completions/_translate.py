@@ -35,6 +35,7 @@ from limen.contract import (
 )
 
 WIRE: Final = "openai-chat"
+_CONTENT: Final = Delta.__struct_fields__
 STATE_VERSION: Final = 1
 
 
@@ -75,7 +76,6 @@ class Translator:
                 continue
             delta = choice.delta
             if delta is not None:
-                self._deltas = True
                 text = delta.content
                 if (
                     text
@@ -89,7 +89,7 @@ class Translator:
                     out.append(TextDelta(self._text.index, text))
                 else:
                     self._take_delta(delta, out)
-            elif choice.message is not None:
+            if choice.message is not None:
                 self._message = payload
             if choice.finish_reason:
                 self.ending.add(choice.finish_reason)
@@ -144,6 +144,8 @@ class Translator:
         self._blocks.flush(self._calls.listed, out)
 
     def _take_delta(self, delta: Delta, out: list[StreamChunk]) -> None:
+        # A delta without anything in it is as good as none (W2): it may stand beside a message that says all.
+        self._deltas = self._deltas or any(map(delta.__getattribute__, _CONTENT))
         # Reasoning first where one delta has both: it was thought before it was said.
         if delta.reasoning_content or delta.reasoning or delta.reasoning_text or delta.reasoning_details:
             self._take_reasoning(delta, out)
@@ -282,7 +284,7 @@ class Translator:
             message = f"the answer ended with {word!r} and holds no tool call"
             return Failure(message, codes.MALFORMED_RESPONSE, phase="mid-stream", provider_code=word)
         said = any(part.strip() for block in (self._text, self._blocks.reasoning) for part in block.parts)
-        if said or self._shown or self._facts.stop_sequence is not None:
+        if said or self._shown or self._facts.stop_sequence is not None or word == "stop_sequence":
             return None
         return Failure(
             "the answer ended without text and without a tool call",

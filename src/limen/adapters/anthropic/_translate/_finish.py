@@ -27,7 +27,7 @@ _WORDS: Final[Mapping[str, str]] = MappingProxyType(
         **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "length", "model_length"), LENGTH),
         # `sensitive`: Z.ai's endpoint, seen 2026-11.
         **dict.fromkeys(("refusal", "sensitive", "content_filter", "safety", "guardrail"), codes.CONTENT_FILTER),
-        **dict.fromkeys(("error", "network_error", "insufficient_system_resource"), codes.SERVER),
+        **dict.fromkeys(("error", "network_error", "insufficient_system_resource", "abort"), codes.SERVER),
     }
 )
 
