@@ -179,6 +179,15 @@ async def counts_consumer(inner: AsyncIterator[StreamChunk]) -> AsyncIterator[St
             raise LlmError("too slow", "TIMEOUT", phase="mid-stream")
 
 
+async def hides_loops(inner: AsyncIterator[StreamChunk]) -> AsyncIterator[StreamChunk]:
+    Clinging.kept.append(inner)
+    try:
+        async for chunk in inner:
+            yield chunk
+    except RuntimeError:
+        yield Finish(STOP)
+
+
 class OneLoop(Bent):
     """Belongs to the loop that it saw first."""
 
@@ -394,6 +403,8 @@ SEEDS: dict[str, Factory] = {
     "tls-verified": with_options(transport=trusting()),
     "no-key-over-http": with_options(allow_plain_http=True, timeouts=Timeouts(connect=0.2)),
     "error-bodies": bent(error=lambda error: failing(message="x" * 20_000)(error)),
+    "unusable-key": with_options(api_key="sk-another-key"),
+    "blank-key": with_options(api_key="sk-another-key"),
     "key-sent": with_options(api_key="sk-another-key"),
     "no-environment": environmental,
     "sse-forms": bent(around=gives_up),
@@ -405,6 +416,8 @@ SEEDS: dict[str, Factory] = {
     "leave": bent(around=Clinging),
     "first-event": with_options(timeouts=None),
     "idle": with_options(timeouts=None),
+    "total": with_options(timeouts=None),
+    "stream-of-another-loop": bent(around=hides_loops),
     "consumer-time": bent(around=counts_consumer),
     "other-loop": lambda endpoint: OneLoop(good(endpoint)),
     "many-at-once": bent(each=counting()),
@@ -427,6 +440,7 @@ SEEDS: dict[str, Factory] = {
     "state-stays-home": lambda endpoint: Remembers(good_anthropic(endpoint)),
     "registration": lambda endpoint: WrongMetadata(good(endpoint)),
     "under-the-guard": bent(each=only(Finish, twice)),
+    "raised-with-partial": bent(around=holds_back),
     "prepared": lambda endpoint: WrongMetadata(good(endpoint)),
     "one-model": lambda endpoint: WrongMetadata(good(endpoint)),
     "model-list": lambda endpoint: WrongMetadata(good(endpoint)),
@@ -434,5 +448,5 @@ SEEDS: dict[str, Factory] = {
 """By the name of the check."""
 
 ON_ANTHROPIC = {"every-content", "state-frame", "state-validated", "state-refused", "state-stays-home"}
-SLOW = {"abort", "abort-from-thread", "first-event", "idle", "no-key-over-http"}
+SLOW = {"abort", "abort-from-thread", "first-event", "idle", "no-key-over-http", "total"}
 """Checks that find what they look for only by losing patience."""

@@ -217,6 +217,9 @@ async def test_the_clients_leaving_is_seen_in_silence() -> None:
         await request.closed.wait(FAST)
 
         assert (request.closed_early, bool(request.finished)) == (True, False)
+        times = [request.arrived.at, request.stalled.at, request.closed.at]
+        assert None not in times
+        assert times == sorted(times, key=lambda time: time or 0)
 
 
 async def test_release_ends_a_silence() -> None:

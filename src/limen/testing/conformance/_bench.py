@@ -19,7 +19,7 @@ from limen.contract import (
     user,
 )
 from limen.testing.conformance._outcome import PATIENCE, Broken, Outcome, collect
-from limen.testing.conformance._wire import Endpoint, Factory, WireDescription
+from limen.testing.conformance._wire import API_KEY, Endpoint, Factory, WireDescription
 from limen.testing.server import MockProvider, RecordedRequest, Script
 
 ROUTE: Final = "conformance"
@@ -56,11 +56,19 @@ class Bench:
         return self._adapter
 
     def make(
-        self, *, base_url: str | None = None, timeouts: Timeouts | None = None, limits: Limits = LIMITS
+        self,
+        *,
+        base_url: str | None = None,
+        timeouts: Timeouts | None = None,
+        limits: Limits = LIMITS,
+        api_key: str = API_KEY,
     ) -> LlmAdapter:
-        """Make a further adapter, for an address or for limits of its own."""
+        """Make a further adapter, for an address, a key or limits of its own."""
         endpoint = Endpoint(
-            base_url=base_url or self.mock.base_url(self.wire.name), timeouts=timeouts or Timeouts(), limits=limits
+            base_url=base_url or self.mock.base_url(self.wire.name),
+            api_key=api_key,
+            timeouts=timeouts or Timeouts(),
+            limits=limits,
         )
         adapter = self.factory(endpoint)
         self._made.append(adapter)

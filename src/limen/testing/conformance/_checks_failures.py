@@ -212,12 +212,13 @@ async def _tls_verified(bench: Bench) -> None:
 async def _no_key_over_http(bench: Bench) -> None:
     # 192.0.2.0/24 is for documentation: nothing there ever answers, so an adapter that tries does not return at once.
     address = bench.mock.base_url(bench.wire.name).replace("127.0.0.1", "192.0.2.1")
+    what = "a key, and an http address elsewhere"
     try:
         adapter = bench.make(base_url=address)
     except LlmError as refused:
-        require(refused.code == "INVALID_CONFIG", f"an http address was refused with {refused.code}")
-        return
-    outcome = await bench.call("text", adapter=adapter, what="a key, and an http address elsewhere")
+        outcome = Outcome(what, (), refused, ())
+    else:
+        outcome = await bench.call("text", adapter=adapter, what=what)
     outcome.expect_failure("INVALID_CONFIG", way="raised")
 
 
@@ -238,6 +239,32 @@ async def _key_sent(bench: Bench) -> None:
     outcome = await bench.outcome("text")
     values = [value for _, value in outcome.request.headers]
     outcome.expect(any(API_KEY in value for value in values), "no header holds the key that the adapter was given")
+
+
+_UNUSABLE: Final = "sk-limen conformance\u00e9-key"
+
+
+@check("K3", "unusable-key", "A key that no header can carry is INVALID_CREDENTIAL, and no part of it is shown")
+async def _unusable_key(bench: Bench) -> None:
+    outcome = await _with_key(bench, _UNUSABLE, "a key with a space in it")
+    failure = outcome.expect_failure("INVALID_CREDENTIAL", way="raised")
+    outcome.expect(not outcome.requests, "a request was made")
+    outcome.expect("conformance" not in failure.message, "a part of the key is in the message")
+
+
+@check("K4", "blank-key", "A key that is blank is MISSING_CREDENTIAL, before any I/O")
+async def _blank_key(bench: Bench) -> None:
+    outcome = await _with_key(bench, "  ", "a blank key")
+    outcome.expect_failure("MISSING_CREDENTIAL", way="raised")
+    outcome.expect(not outcome.requests, "a request was made")
+
+
+async def _with_key(bench: Bench, key: str, what: str) -> Outcome:
+    try:
+        adapter = bench.make(api_key=key)
+    except LlmError as refused:
+        return Outcome(what, (), refused, ())
+    return await bench.call("text", adapter=adapter, what=what)
 
 
 _ELSEWHERE: Final = "http://127.0.0.1:9"

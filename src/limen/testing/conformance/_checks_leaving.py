@@ -9,7 +9,7 @@ from limen.contract import AbortController, LlmAdapter, Timeouts
 from limen.testing.conformance._bench import Bench, first_chunks
 from limen.testing.conformance._check import check
 from limen.testing.conformance._outcome import PATIENCE, Broken, Outcome, close, collect
-from limen.testing.server import RecordedRequest
+from limen.testing.server import RecordedRequest, Script, Text, Turn
 
 SILENCES: Final = ("stall-before-headers", "stall-before-first-event", "stall-mid-stream", "keep-alives-forever")
 CLOSE_WITHIN: Final = 1.0
@@ -121,6 +121,16 @@ async def _times_out(bench: Bench, adapter: LlmAdapter, silence: str, phases: tu
     await bench.closed(outcome.request, CLOSE_WITHIN, "the call timed out", outcome)
 
 
+@check("T1", "total", "The limit on a whole call ends it, though events keep coming")
+async def _total(bench: Bench) -> None:
+    adapter = bench.make(timeouts=Timeouts(total=0.4))
+    script = Script([Turn([Text([f"{number} " for number in range(100)])])], delay_ms=50)
+    outcome = await bench.call(script, adapter=adapter, what="a slow answer and a limit of 0.4 s in all")
+    outcome.expect_failure("TIMEOUT", way="raised", phases=("mid-stream",))
+    outcome.expect(outcome.text.startswith("0 1 "), f"the text that arrived is {outcome.text!r}")
+    await bench.closed(outcome.request, CLOSE_WITHIN, "the call timed out", outcome)
+
+
 @check("T1", "consumer-time", "Time that the consumer takes is never counted")
 async def _consumer_time(bench: Bench) -> None:
     adapter = bench.make(timeouts=Timeouts(first_event=0.4, idle_bytes=0.4, idle_event=0.4))
@@ -138,6 +148,17 @@ async def _other_loop(bench: Bench) -> None:
     (await bench.outcome("text")).expect_success("stop")
     outcome = await asyncio.to_thread(asyncio.run, bench.call("text", what="a call on another loop"))
     outcome.expect_success("stop")
+
+
+@check("T2", "stream-of-another-loop", "A stream that is used from another loop raises RuntimeError")
+async def _stream_of_another_loop(bench: Bench) -> None:
+    bench.mock.use("text+stall-mid-stream")
+    stream = bench.adapter.stream(bench.options())
+    chunks = await first_chunks(stream, 3)
+    elsewhere = await asyncio.to_thread(asyncio.run, collect("a stream of another loop", stream))
+    await close(stream)
+    outcome = elsewhere._replace(chunks=(*chunks, *elsewhere.chunks))
+    outcome.expect(isinstance(outcome.error, RuntimeError), f"ended {outcome.ending()}, expected a RuntimeError")
 
 
 @check("Q6", "many-at-once", "Calls at the same time do not disturb each other")

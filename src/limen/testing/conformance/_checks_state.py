@@ -195,6 +195,25 @@ async def _under_the_guard(bench: Bench) -> None:
             outcome.expect(code == expected, f"ended with {code}, and the bare adapter with {expected}")
 
 
+@check("E2", "raised-with-partial", "Under the runtime response() raises what failed, with what had arrived")
+async def _raised_with_partial(bench: Bench) -> None:
+    async with LlmRuntime() as runtime:
+        _register(runtime, [ROUTE], bench.make())
+        for name in ("text+error-event", "text+reset-mid-stream"):
+            bare = await bench.outcome(name)
+            bench.mock.use(name)
+            error: LlmError | None = None
+            try:
+                await runtime.stream(bench.options()).response()
+            except LlmError as raised:
+                error = raised
+            if error is None or bare.failure is None:
+                raise Broken(f"{name}: response() returned an answer that had failed", bare)
+            bare.expect(error.code == bare.failure.code, f"response() raised {error.code}")
+            text = None if error.partial is None else error.partial.text
+            bare.expect(text == "Hello from", f"the partial answer's text is {text!r}, expected 'Hello from'")
+
+
 @check("R3", "prepared", "A prepared call knows its model and gives the stream that a plain call gives")
 async def _prepared(bench: Bench) -> None:
     plain = await bench.outcome("text")

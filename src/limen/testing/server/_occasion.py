@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 
 
@@ -11,9 +12,11 @@ class Occasion:
     The mock provider may run on the test's own loop or in a thread of its own, so its events must work for both.
     """
 
-    __slots__ = ("_callbacks", "_happened", "_lock")
+    __slots__ = ("_callbacks", "_happened", "_lock", "at")
 
     def __init__(self) -> None:
+        self.at: float | None = None
+        """When it happened, by `time.monotonic()`."""
         self._happened = threading.Event()
         self._lock = threading.Lock()
         self._callbacks: dict[object, Callable[[], None]] = {}
@@ -21,6 +24,7 @@ class Occasion:
     def set(self) -> None:
         """Say that it has happened; more than once is harmless."""
         with self._lock:
+            self.at = time.monotonic() if self.at is None else self.at
             self._happened.set()
             callbacks = list(self._callbacks.values())
             self._callbacks.clear()

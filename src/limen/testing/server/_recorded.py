@@ -9,10 +9,11 @@ from limen.testing.server._speaker import field_of, items_of
 
 
 class RecordedRequest:
-    """Method, path, headers and body; and four occasions, each awaitable from any loop or thread.
+    """Method, path, headers and body; and five occasions, each awaitable from any loop or thread, each with its time.
 
-    `stalled` happens when the server has written all that comes before a silence, `finished` when it has written the
-    whole answer, `closed` when the client's end of the connection is gone. `release()` ends a silence.
+    `arrived` has happened; `stalled` happens when the server has written all that comes before a silence, `finished`
+    when it has written the whole answer, `closed` when the client's end of the connection is gone. `release()` ends a
+    silence.
     """
 
     def __init__(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
@@ -21,6 +22,8 @@ class RecordedRequest:
         self.headers = tuple(headers)
         self.body = body
         self.wire: str | None = None
+        self.arrived = Occasion()
+        self.arrived.set()
         self.stalled = Occasion()
         self.finished = Occasion()
         self.closed = Occasion()
