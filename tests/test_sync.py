@@ -1,12 +1,13 @@
 """`limen.sync`: the same calls without async, from any thread, with Ctrl-C getting through."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,9 +36,9 @@ def llm(provider: MockProvider, monkeypatch: pytest.MonkeyPatch) -> Iterator[syn
         yield opened
 
 
-def hello(model: str = "mock-text", **fields: limen.AbortSignal) -> limen.GenerateOptions:
+def hello(model: str = "mock-text", *, signal: limen.AbortSignal | None = None) -> limen.GenerateOptions:
     """A small request."""
-    return limen.GenerateOptions("main", model, [limen.user("hello")], **fields)
+    return limen.GenerateOptions("main", model, [limen.user("hello")], signal=signal)
 
 
 def threads() -> list[str]:
@@ -154,7 +155,7 @@ def test_leaving_closes_the_connection(llm: sync.LlmRuntime, provider: MockProvi
     """Leaving the `with` closes the connection; `response()` then raises `ABORTED` with what had arrived (R11)."""
     with llm.stream(hello("mock-text+stall-mid-stream")) as stream:
         for chunk in stream:
-            if isinstance(chunk, limen.TextDelta):
+            if chunk == limen.TextDelta(0, " from"):
                 break
 
     provider.requests[0].closed.wait_blocking(10)
@@ -220,9 +221,101 @@ def test_closing_the_runtime_ends_what_runs(provider: MockProvider, monkeypatch:
     assert isinstance(last, limen.Finish)
     assert last.reason.kind == "aborted"
     assert threads() == []
-    for call in (lambda: llm.complete(hello()), lambda: llm.stream(hello()), stream.response):
+    with pytest.raises(limen.LlmError) as caught:
+        stream.response()
+    assert caught.value.code == "ABORTED"
+    for call in (lambda: llm.complete(hello()), lambda: llm.stream(hello())):
         with pytest.raises(RuntimeError, match="this runtime is closed"):
             call()
+
+
+def test_what_was_read_is_kept_after_the_runtime(provider: MockProvider) -> None:
+    """The response of a stream that ended, or was left, is there also when its runtime is not; others are aborted."""
+    route = {"adapter": "openai-chat", "base_url": provider.base_url("openai-chat")}
+    with sync.open_runtime({"routes": {"main": route}}) as opened:
+        whole, unread = opened.stream(hello()), opened.stream(hello())
+        left, begun = (opened.stream(hello("mock-text+stall-mid-stream")) for _ in range(2))
+        list(whole)
+        next(iter(left))
+        left.close()
+        rest = iter(begun)
+        first = next(rest)
+
+    assert whole.response().text == TEXT
+    assert whole.response() is whole.response()
+    for stream in (left, unread):
+        with pytest.raises(limen.LlmError) as caught:
+            stream.response()
+        assert caught.value.code == "ABORTED"
+    last = list(rest)[-1]
+    assert first == limen.BlockStart(0, "text")
+    assert isinstance(last, limen.Finish)
+    assert last.reason.kind == "aborted"
+    assert list(unread)[-1] == last
+
+
+class Hanging(LlmAdapter):
+    """An adapter that answers nothing, and says when it was asked and when it was cancelled."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.cancelled = threading.Event()
+
+    def stream(self, options: limen.GenerateOptions) -> AsyncIterator[StreamChunk]:
+        """Refuse."""
+        raise limen.LlmError("only models are asked of this adapter", "UNSUPPORTED")
+
+    async def list_models(self, provider: str) -> Sequence[limen.ModelInfo]:
+        """Wait without end."""
+        self.asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+        return ()
+
+
+def test_closing_ends_every_call() -> None:
+    """A call that waits in another thread when the runtime closes ends as on a runtime that is closed."""
+    adapter = Hanging()
+    opened = sync.LlmRuntime()
+    opened.register(["slow"], adapter)
+    faults: list[str] = []
+
+    def ask() -> None:
+        try:
+            opened.list_models("slow")
+        except RuntimeError as fault:
+            faults.append(str(fault))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    adapter.asked.wait(10)
+    opened.close()
+    asking.join(10)
+
+    assert adapter.cancelled.is_set()
+    assert faults == ["this runtime is closed"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal cannot be sent to one process there")
+def test_ctrl_c_cancels_what_the_main_thread_waits_for() -> None:
+    """Ctrl-C cancels the work on the loop, also of calls that make no stream."""
+    adapter = Hanging()
+
+    def interrupt() -> None:
+        adapter.asked.wait(10)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    other = threading.Thread(target=interrupt)
+    with sync.LlmRuntime() as opened:
+        opened.register(["slow"], adapter)
+        other.start()
+        with pytest.raises(KeyboardInterrupt):
+            opened.list_models("slow")
+        assert adapter.cancelled.wait(10)
+    other.join(10)
 
 
 def test_a_configuration_that_does_not_validate() -> None:
@@ -285,16 +378,16 @@ def test_calling_from_the_loops_own_thread() -> None:
 
     async def interceptor(options: limen.GenerateOptions, following: Next) -> AsyncIterator[StreamChunk]:
         try:
-            llm.complete(options)
+            opened.complete(options)
         except RuntimeError as fault:
             faults.append(str(fault))
         async for chunk in following(options):
             yield chunk
 
-    with sync.LlmRuntime() as llm:
-        llm.use(interceptor)
-        llm.register(["echo"], Echo())
-        llm.complete(limen.GenerateOptions("echo", "hi", [limen.user("x")]))
+    with sync.LlmRuntime() as opened:
+        opened.use(interceptor)
+        opened.register(["echo"], Echo())
+        opened.complete(limen.GenerateOptions("echo", "hi", [limen.user("x")]))
 
     assert faults == ["limen.sync was called on its own loop; use the async calls there"]
 
@@ -326,12 +419,12 @@ url, what = sys.argv[1:]
 route = {"adapter": "deepseek", "base_url": url, "api_key_env": "LIMEN_TEST_KEY"}
 options = limen.GenerateOptions("main", "mock-text+stall-mid-stream", [limen.user("hello")])
 with limen.sync.open_runtime({"routes": {"main": route}}) as llm:
-    stream = llm.stream(options)
     try:
         if what == "iterate":
-            for chunk in stream:
-                if isinstance(chunk, limen.TextDelta):
-                    print(chunk.text, flush=True)
+            with llm.stream(options) as stream:
+                for chunk in stream:
+                    if isinstance(chunk, limen.TextDelta):
+                        print(chunk.text, flush=True)
         else:
             llm.complete(options)
     except KeyboardInterrupt:

@@ -20,7 +20,9 @@ from limen.config import Source
 from limen.contract import (
     AbortSignal,
     CallInfo,
+    Failure,
     Finish,
+    FinishReason,
     GenerateOptions,
     Interceptor,
     LlmAdapter,
@@ -37,8 +39,9 @@ __all__ = ["LlmRuntime", "ModelStream", "PreparedCall", "open_runtime"]
 
 T = TypeVar("T")
 
-# Windows does not interrupt a wait for Ctrl-C, so there the wait comes up for air.
-_POLL_S: Final = 0.1 if sys.platform == "win32" else None
+# A wait comes up for air: Windows does not interrupt one for Ctrl-C, and elsewhere a signal that arrives in the moment
+# in which a wait begins is not noticed by it.
+_POLL_S: Final = 0.1 if sys.platform == "win32" else 0.5
 
 
 def open_runtime(path: Source = None, *, app: str | None = None) -> "LlmRuntime":
@@ -153,6 +156,7 @@ class ModelStream:
         self._iterated = False
         # Between the first read and the end there is a connection to give back.
         self._open = False
+        self._outcome: Response | LlmError | None = None
         self._stream = thread.call(_awaited(make))
 
     def __iter__(self) -> Iterator[StreamChunk]:
@@ -162,10 +166,15 @@ class ModelStream:
         return self._chunks()
 
     def _chunks(self) -> Iterator[StreamChunk]:
-        while batch := self._read(self._stream.next_batch):
-            self._open = not isinstance(batch[-1], Finish)
+        ended = False
+        while not ended:
+            try:
+                batch = self._read(self._step)
+            except RuntimeClosed as closed:
+                batch = [Finish(FinishReason("aborted", Failure(str(closed), codes.ABORTED)))]
+            ended = not batch or isinstance(batch[-1], Finish)
+            self._open = not ended
             yield from batch
-        self._open = False
 
     def text(self) -> Iterator[str]:
         """Iterate the visible text only; a failure is raised as `LlmError` at its place (E2)."""
@@ -178,11 +187,21 @@ class ModelStream:
             self.close()
 
     def response(self) -> Response:
-        """Read what is left and return the whole answer; raises `LlmError` with `.partial` on failure."""
-        try:
-            return self._read(self._stream.response)
-        finally:
-            self._open = False
+        """Read what is left and return the whole answer; raises `LlmError` with `.partial` on failure.
+
+        Once the stream has ended it may be asked for also after the runtime was closed.
+        """
+        if self._outcome is None:
+            try:
+                self._read(self._settle)
+            except RuntimeClosed as closed:
+                self._outcome = LlmError(str(closed), codes.ABORTED)
+            finally:
+                self._open = False
+        if isinstance(self._outcome, Response):
+            return self._outcome
+        assert self._outcome is not None
+        raise self._outcome
 
     @property
     def info(self) -> CallInfo:
@@ -193,7 +212,7 @@ class ModelStream:
         """End the call and close its connection; a thread that is reading it gets the terminal chunk. Idempotent."""
         self._open = False
         if self._thread.running:
-            self._thread.call(self._stream.aclose)
+            self._thread.call(self._leave)
 
     def __enter__(self) -> Self:
         return self
@@ -206,15 +225,40 @@ class ModelStream:
     def __del__(self) -> None:
         # `_open` is missing where the stream could not be made.
         if getattr(self, "_open", False):
-            warnings.warn(
-                "a stream was dropped before its end; close() it, or use `with`", ResourceWarning, stacklevel=2
-            )
+            words = "a stream was dropped before its end; close() it, or use `with`"
+            warnings.warn(words, ResourceWarning, stacklevel=2)
             # The connection belongs to the loop's thread, and is given back there.
             self._thread.send(self._stream.aclose)
 
     def _read(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
         self._open = True
         return self._thread.call(work)
+
+    # -- on the loop
+
+    async def _step(self) -> list[StreamChunk]:
+        batch = await self._stream.next_batch()
+        if batch and isinstance(batch[-1], Finish):
+            await self._settle()
+        return batch
+
+    async def _settle(self) -> None:
+        try:
+            self._outcome = await self._stream.response()
+        except LlmError as error:
+            self._outcome = error
+
+    async def _leave(self) -> None:
+        await self._stream.aclose()
+        with suppress(Exception):  # an interceptor's own failure is raised where it is asked for, not where one leaves
+            await self._settle()
+
+
+class RuntimeClosed(RuntimeError):
+    """A call on a runtime that was closed."""
+
+    def __init__(self) -> None:
+        super().__init__("this runtime is closed")
 
 
 def _awaited(make: Callable[[], T]) -> Callable[[], Coroutine[object, object, T]]:
@@ -238,59 +282,88 @@ class _LoopThread:
         self._make = make
         self._pid = os.getpid()
         self._opened: concurrent.futures.Future[runtime.LlmRuntime] = concurrent.futures.Future()
+        # Re-entrant, because a finalizer may send while this thread is sending.
+        self._lock = threading.RLock()
+        # Set while work is taken: under the lock, so that nothing is handed to a loop that will not run it.
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._leave: asyncio.Event | None = None
+        self._leave = asyncio.Event()
+        self._leaving = False
         self._failure: BaseException | None = None
-        self._sent: set[asyncio.Future[object]] = set()
+        self._tasks: set[asyncio.Future[object]] = set()
         # A daemon: a program that ends without close() must not hang.
         self._thread = threading.Thread(target=self._run, name="limen-sync", daemon=True)
+        self._opened.set_running_or_notify_cancel()
         self._thread.start()
         try:
-            self.runtime = _result(self._opened)
+            _wait(self._opened)
+            self.runtime = self._opened.result()
         except BaseException:
-            self.close()
+            # Not opened, or Ctrl-C while opening: the thread ends by itself, as soon as it can.
+            self.stop()
+            self._thread.join()
             raise
 
     @property
     def running(self) -> bool:
         """Whether calls can be made."""
-        return self._thread.is_alive() and os.getpid() == self._pid
+        return self._loop is not None and os.getpid() == self._pid
 
     def call(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
-        """Run a coroutine on the loop and wait for it; what interrupts the wait cancels it."""
+        """Run a coroutine on the loop and wait for it; what interrupts the wait cancels it (Q6)."""
         if os.getpid() != self._pid:
             raise RuntimeError("this runtime was opened in another process; open one here")
         if threading.current_thread() is self._thread:
             raise RuntimeError("limen.sync was called on its own loop; use the async calls there")
-        if self._loop is None or not self._thread.is_alive():
-            raise RuntimeError("this runtime is closed")
-        future = asyncio.run_coroutine_threadsafe(work(), self._loop)
+        # Made before the work begins, so that Ctrl-C at any moment finds something to cancel.
+        future: concurrent.futures.Future[T] = concurrent.futures.Future()
         try:
-            return _result(future)
-        except concurrent.futures.CancelledError:
-            raise LlmError("the runtime was closed during the call", codes.ABORTED) from None
+            self._send(lambda: self._begin(work, future))
+            _wait(future)
+        except BaseException:
+            future.cancel()
+            raise
+        if future.cancelled():
+            raise RuntimeClosed
+        return future.result()
 
     def send(self, work: Callable[[], Coroutine[object, object, object]]) -> None:
         """Run a coroutine on the loop some time; nobody hears of its end."""
-        if self._loop is not None and self.running:
-            with suppress(RuntimeError):  # the loop was closed meanwhile, and all connections with it
-                self._loop.call_soon_threadsafe(lambda: self._keep(work()))
+        with suppress(RuntimeClosed):  # and all connections were closed with it
+            self._send(lambda: self._keep(asyncio.ensure_future(work())))
 
-    def _keep(self, work: Coroutine[object, object, object]) -> None:
-        task = asyncio.ensure_future(work)
-        self._sent.add(task)
-        task.add_done_callback(self._sent.discard)
+    def _send(self, begin: Callable[[], None]) -> None:
+        with self._lock:
+            if self._loop is None:
+                raise RuntimeClosed
+            self._loop.call_soon_threadsafe(begin)
+
+    def _begin(self, work: Callable[[], Coroutine[object, object, T]], future: "concurrent.futures.Future[T]") -> None:
+        if future.cancelled():
+            return
+        task = asyncio.ensure_future(work())
+        loop = asyncio.get_running_loop()
+
+        def interrupted(asked: "concurrent.futures.Future[T]") -> None:
+            if asked.cancelled():
+                with suppress(RuntimeError):  # the loop has closed, and the task has ended
+                    loop.call_soon_threadsafe(task.cancel)
+
+        future.add_done_callback(interrupted)
+        task.add_done_callback(lambda done: _hand_over(done, future))
+
+    def _keep(self, task: "asyncio.Future[object]") -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def stop(self) -> None:
         """Ask the thread to end; safe in any thread and at any time."""
-        leave = self._leave
-        if self._loop is not None and leave is not None:
-            with suppress(RuntimeError):  # the loop is closed: the thread has ended already
-                self._loop.call_soon_threadsafe(leave.set)
+        self._leaving = True
+        with suppress(RuntimeClosed):
+            self._send(self._leave.set)
 
     def close(self) -> None:
         """Close the runtime and wait for the thread's end; raises what its closing raised."""
-        if not self.running:
+        if os.getpid() != self._pid or not self._thread.is_alive():
             return
         self.stop()
         if threading.current_thread() is not self._thread:
@@ -308,19 +381,31 @@ class _LoopThread:
                 self._opened.set_exception(failure)
 
     async def _live(self) -> None:
-        self._leave = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
         async with self._make() as opened:
+            self._loop = asyncio.get_running_loop()
             self._opened.set_result(opened)
-            await self._leave.wait()
+            # Whoever asks from here on finds the loop; who asked before has left word.
+            if not self._leaving:
+                await self._leave.wait()
+            with self._lock:
+                self._loop = None
+            # What was sent at the last moment begins now; leaving ends it like everything that runs.
+            await asyncio.sleep(0)
 
 
-def _result(future: "concurrent.futures.Future[T]") -> T:
-    """Wait so that Ctrl-C gets through; what interrupts the wait cancels the work (Q6)."""
-    try:
-        while not concurrent.futures.wait((future,), _POLL_S).done:
-            pass
-    except BaseException:
+def _wait(future: "concurrent.futures.Future[T]") -> None:
+    """Wait so that Ctrl-C gets through."""
+    while not concurrent.futures.wait((future,), _POLL_S).done:
+        pass
+
+
+def _hand_over(done: "asyncio.Future[T]", future: "concurrent.futures.Future[T]") -> None:
+    if done.cancelled():
         future.cancel()
-        raise
-    return future.result()
+    error = None if done.cancelled() else done.exception()
+    if not future.set_running_or_notify_cancel():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(done.result())
