@@ -11,6 +11,7 @@ import pytest
 from limen.contract import (
     AbortController,
     AbortError,
+    AbortSignal,
     Failure,
     Finish,
     FinishReason,
@@ -19,6 +20,7 @@ from limen.contract import (
     LlmAdapter,
     LlmError,
     ModelInfo,
+    ProviderInfo,
     StreamChunk,
     codes,
 )
@@ -434,6 +436,70 @@ async def test_models_and_preparation_scrub_too() -> None:
             await question()
         assert caught.value.failure == Failure("denied: [redacted]", codes.UNKNOWN, "resolve")
         assert str(caught.value.__cause__) == "RuntimeError: denied: [redacted]"
+
+
+def chain_of(error: BaseException | None) -> str:
+    """All that hangs on an error, by cause and by context, as text."""
+    if error is None:
+        return ""
+    return f"{error!r} {error} {chain_of(error.__cause__)} {chain_of(error.__context__)}"
+
+
+async def test_nothing_that_hangs_on_the_answer_to_a_question_holds_a_key() -> None:
+    """E5: neither cause nor context of what list_models() and resolve_model() raise holds a credential."""
+
+    class Failing(Scripted):
+        error: Exception
+
+        async def list_models(self, provider: str) -> list[object]:  # type: ignore[override]
+            raise self.error
+
+        async def resolve_model(self, provider: str, model: str, *, signal: AbortSignal | None = None) -> ModelInfo:
+            raise self.error
+
+    typed = LlmError(f"denied {KEY}", codes.AUTH, provider_code=KEY)
+    caused = LlmError("denied", codes.AUTH)
+    caused.__cause__ = ValueError(KEY)
+    adapter = Failing()
+    runtime = serving(adapter)
+    for error, code in ((RuntimeError(KEY), codes.UNKNOWN), (typed, codes.AUTH), (caused, codes.AUTH)):
+        adapter.error = error
+        for question in (
+            runtime.list_models("route"),
+            runtime.resolve_model("route", "m"),
+            runtime.prepare_call(asking()),
+        ):
+            with pytest.raises(LlmError) as caught:
+                await question
+            assert caught.value.code == code
+            assert KEY not in chain_of(caught.value) + repr(caught.value.failure)
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, Base])
+def test_nothing_that_hangs_on_a_refused_registration_holds_a_key(kind: type[BaseException]) -> None:
+    """E5, R1: an adapter that fails to describe its route is `INVALID_ADAPTER`, whatever it raises."""
+
+    class Failing(Scripted):
+        def provider_info(self, provider: str) -> ProviderInfo:
+            raise kind(KEY)
+
+    with pytest.raises(LlmError) as caught:
+        serving(Failing())
+
+    assert caught.value.code == codes.INVALID_ADAPTER
+    assert KEY not in chain_of(caught.value)
+
+
+@pytest.mark.parametrize("fatal", [SystemExit, KeyboardInterrupt])
+def test_what_ends_the_process_passes_through_a_registration(fatal: type[BaseException]) -> None:
+    """E4: Ctrl-C while an adapter describes its route is not swallowed."""
+
+    class Failing(Scripted):
+        def provider_info(self, provider: str) -> ProviderInfo:
+            raise fatal
+
+    with pytest.raises(fatal):
+        serving(Failing())
 
 
 async def test_typed_failures_of_questions_pass_as_they_are() -> None:

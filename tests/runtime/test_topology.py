@@ -103,6 +103,70 @@ async def test_a_listener_that_fails_later_is_contained_too(caplog: pytest.LogCa
     assert [record.getMessage() for record in caplog.records] == ["a topology listener failed later: later"]
 
 
+class Base(BaseException):
+    """Derives from no `Exception`, and ends no process."""
+
+
+async def test_a_listener_that_raises_no_exception_is_contained_too() -> None:
+    """R8: whatever a listener raises, at once or later, it vetoes nothing and starves nobody."""
+    runtime = LlmRuntime()
+    told: list[object] = []
+    ran = asyncio.Event()
+
+    def fail() -> None:
+        raise Base
+
+    async def fail_later() -> None:
+        ran.set()
+        raise Base
+
+    for listener in (fail, fail_later, told.append):
+        runtime.on_topology(listener)
+    runtime.register(["a"], Scripted())
+    await ran.wait()
+    await asyncio.sleep(0)
+
+    assert told == [("a",)]
+
+
+@pytest.mark.parametrize("fatal", [SystemExit, KeyboardInterrupt])
+def test_what_ends_the_process_passes_through_a_listener(fatal: type[BaseException]) -> None:
+    """R8: Ctrl-C in a listener is not swallowed; the registration stands."""
+    runtime = LlmRuntime()
+
+    def fail() -> None:
+        raise fatal
+
+    runtime.on_topology(fail)
+    with pytest.raises(fatal):
+        runtime.register(["a"], Scripted())
+
+    assert [info.id for info in runtime.list_providers()] == ["a"]
+
+
+async def test_a_listener_that_is_cancelled_later_is_cancelled() -> None:
+    """R8, Q6: a cancellation of an asynchronous listener is one."""
+    runtime = LlmRuntime()
+    waiting = asyncio.Event()
+    tasks: list[asyncio.Task[object] | None] = []
+
+    async def listen() -> None:
+        tasks.append(asyncio.current_task())
+        waiting.set()
+        await asyncio.Event().wait()
+
+    runtime.on_topology(listen)
+    runtime.register(["a"], Scripted())
+    await waiting.wait()
+    [task] = tasks
+    assert task is not None
+
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 def test_an_asynchronous_listener_needs_a_loop(caplog: pytest.LogCaptureFixture) -> None:
     """R8: where no loop runs, an asynchronous listener cannot; that is its failure, and contained."""
     runtime = LlmRuntime()

@@ -1,14 +1,14 @@
 """Whatever an adapter did wrong, as one `Finish` (E2, E4, R6)."""
 
 import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 import msgspec
 
 from limen.contract import (
     AbortError,
+    AbortSignal,
     Failure,
     Finish,
     FinishReason,
@@ -21,6 +21,9 @@ from limen.contract import (
     safe_cause,
     scrub,
 )
+from limen.runtime._interrupt import AbortWatch
+
+T = TypeVar("T")
 
 ENDS_THE_PROCESS: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
 """What no call may keep for itself; beside them only a cancellation is left as it is (Q6)."""
@@ -92,17 +95,37 @@ def finish(failure: Failure) -> Finish:
     return Finish(FinishReason("aborted" if failure.code == codes.ABORTED else "error", failure))
 
 
-@contextmanager
-def as_llm_errors() -> Generator[None, None, None]:
-    """Around a question to an adapter: a real `LlmError` passes as it is, anything else becomes `UNKNOWN` (E4).
+async def asked(question: Callable[[], Awaitable[T]], signal: AbortSignal | None = None) -> T:
+    """Put a question to an adapter, and return its answer, or raise what that comes to.
 
-    What is chained to it holds no credential (E5).
+    A real `LlmError` passes as it is, anything else becomes `UNKNOWN` (E4); nothing of it, nor of what is chained to
+    it, holds a credential (E5). Raises `AbortError` with the caller's own reason when the signal is aborted.
     """
+    with AbortWatch(signal):
+        return await _converted(question)
+
+
+async def _converted(question: Callable[[], Awaitable[T]]) -> T:
     try:
-        yield
+        return await question()
     except (AbortError, asyncio.CancelledError, *ENDS_THE_PROCESS):
         raise
     except BaseException as error:
-        if typed_failure(error) is not None:
+        failure = _safe_error(error)
+        if failure is error:
             raise
-        raise LlmError(foreign_text(error), codes.UNKNOWN, phase="resolve") from safe_cause(error)
+    # Out here, so that no foreign exception becomes its context unseen.
+    raise failure
+
+
+def _safe_error(error: BaseException) -> BaseException:
+    facts = typed_failure(error)
+    cause = safe_cause(error)
+    if facts is None:
+        failure = LlmError(foreign_text(error), codes.UNKNOWN, phase="resolve")
+    elif cause is error and scrubbed(facts) is facts:
+        return error
+    else:
+        failure = LlmError.of(scrubbed(facts))
+    failure.__cause__ = cause
+    return failure

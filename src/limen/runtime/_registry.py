@@ -187,9 +187,14 @@ def _described_route(handle: Registration, name: str) -> Route:
     except ENDS_THE_PROCESS:
         raise
     except BaseException as failure:  # noqa: BLE001 - whatever it raises says the same: it is not usable
-        raise LlmError(
-            f"the adapter of the route {name!r} is not usable: {foreign_text(failure)}", codes.INVALID_ADAPTER
-        ) from safe_cause(failure)
+        words, cause = foreign_text(failure), safe_cause(failure)
+    else:
+        return _checked_route(handle, name, info, policy)
+    # Out here, so that the foreign exception itself does not become the context of this one (E5).
+    raise LlmError(f"the adapter of the route {name!r} is not usable: {words}", codes.INVALID_ADAPTER) from cause
+
+
+def _checked_route(handle: Registration, name: str, info: object, policy: object) -> Route:
     if policy is None:
         policy = _DEFAULT_POLICY
     if type(policy) is not RetryPolicy:
@@ -197,4 +202,4 @@ def _described_route(handle: Registration, name: str) -> Route:
             f"the adapter of the route {name!r} has a retry policy that is a {type(policy).__name__}",
             codes.INVALID_ADAPTER,
         )
-    return Route(adapter, check_provider(name, info), policy, handle)
+    return Route(handle.adapter, check_provider(name, info), policy, handle)

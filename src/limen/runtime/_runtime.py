@@ -21,8 +21,7 @@ from limen.contract import (
     safe_cause,
 )
 from limen.runtime._chain import Dispatcher
-from limen.runtime._failures import as_llm_errors
-from limen.runtime._interrupt import AbortWatch
+from limen.runtime._failures import asked
 from limen.runtime._log import debug
 from limen.runtime._metadata import check_catalog, check_model
 from limen.runtime._prepare import Binding, bind
@@ -87,8 +86,7 @@ class LlmRuntime:
         Raises `NO_ADAPTER`, `INVALID_CATALOG`, or the adapter's own failure as `LlmError`.
         """
         route = self._registry.find(provider)
-        with as_llm_errors():
-            models: object = await route.adapter.list_models(provider)
+        models: object = await asked(lambda: route.adapter.list_models(provider))
         return check_catalog(provider, models)
 
     async def resolve_model(self, provider: str, model: str, *, signal: AbortSignal | None = None) -> ModelInfo:
@@ -98,8 +96,7 @@ class LlmRuntime:
         caller's own reason as soon as the signal is aborted.
         """
         route = self._registry.find(provider)
-        with AbortWatch(signal), as_llm_errors():
-            info: object = await route.adapter.resolve_model(provider, model, signal=signal)
+        info: object = await asked(lambda: route.adapter.resolve_model(provider, model, signal=signal), signal)
         return check_model(provider, model, info)
 
     # -- calls
@@ -135,8 +132,7 @@ class LlmRuntime:
         Raises what would be the outcome of the call before any request: `NO_ADAPTER`, `INVALID_OPTIONS`,
         `UNSUPPORTED_REASONING_EFFORT`, `INVALID_MODEL_INFO`; `AbortError` with the caller's own reason.
         """
-        with AbortWatch(options.signal), as_llm_errors():
-            binding = await bind(self._registry, options)
+        binding = await asked(lambda: bind(self._registry, options), options.signal)
         return PreparedCall(binding, lambda used: self._stream(binding.options, used, collecting=False))
 
     def _stream(self, options: GenerateOptions, prepared: Binding | None, *, collecting: bool) -> ModelStream:
