@@ -51,7 +51,7 @@ class Echo(BaseHTTPRequestHandler):
     def _send(self, status: int, kind: str, body: str, key: str) -> None:
         raw = body.encode()
         self.send_response(status, f"no {key}")
-        for name, value in (("Content-Type", kind), ("Content-Length", str(len(raw))), ("X-Request-Id", "r1")):
+        for name, value in (("Content-Type", kind), ("Content-Length", str(len(raw))), ("X-Request-Id", key)):
             self.send_header(name, value)
         self.send_header("Location", f"https://elsewhere.example/{key}")
         self.end_headers()
@@ -98,7 +98,22 @@ def told(error: BaseException) -> str:
     return "\n".join(words)
 
 
-FAULTS = ("401", "402", "403", "404", "418", "429", "500", "503", "302", "event", "wrong-shape", "not-json", "html")
+FAULTS = (
+    "finish-word",
+    "401",
+    "402",
+    "403",
+    "404",
+    "418",
+    "429",
+    "500",
+    "503",
+    "302",
+    "event",
+    "wrong-shape",
+    "not-json",
+    "html",
+)
 
 
 @pytest.mark.parametrize("route", ["chat", "messages"])
