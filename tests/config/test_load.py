@@ -138,6 +138,12 @@ def test_what_is_not_plain_data_is_refused() -> None:
     assert message.startswith("a configuration is plain data, like TOML: ")
 
 
+def test_what_is_neither_a_path_nor_a_document() -> None:
+    """Anything else is no configuration."""
+    with pytest.raises(LlmError, match="a configuration is a path or a mapping, not a int"):
+        load(3)
+
+
 def test_no_file_and_an_empty_one_are_different(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`./limen.toml` is used if it is there, also when it is empty; else the environment is asked (K7)."""
     monkeypatch.chdir(tmp_path)
@@ -199,6 +205,11 @@ def test_the_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
             "[routes.a]\nadapter = 'x'\nretry.codes = ['HTTP_418', 'TIMEOUTS']",
             3,
             "routes.a.retry.codes - TIMEOUTS is no code of a failure; did you mean TIMEOUT?",
+        ),
+        (
+            "[routes.a]\nadapter = 'x'\noptions.a = " + "[" * 140 + "]" * 140,
+            3,
+            "routes.a.options - the value is nested",
         ),
         ("[routes.a]\nadapter = 'x'\nretry.codes = ['x']", 3, "routes.a.retry.codes - x is no code of a failure"),
         ("[routes.a]\nadapter = 'x'\nlimits.depth = 0", 3, "routes.a.limits - limits.depth is a positive whole number"),

@@ -95,7 +95,7 @@ def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> 
         models=_models(name, table.models),
         default_max_tokens=table.default_max_tokens,
         path=None if table.path is None else _path(table.path, folder),
-        options=freeze_object(table.options),
+        options=_options(table.options, (*here, "options")),
     )
 
 
@@ -147,6 +147,15 @@ def _check_header(name: str, value: str, path: KeyPath) -> None:
         raise Fault("this is no header's name", path)
     if not value.isprintable() or not value.isascii() or value != value.strip():
         raise Fault("a header's value is printable ASCII without spaces around it", path)
+
+
+def _options(options: Mapping[str, object], path: KeyPath) -> Mapping[str, object]:
+    fault: str
+    try:
+        return freeze_object(options)
+    except ValueError as error:
+        fault = str(error)
+    raise Fault(fault, path)
 
 
 def _check_codes(policy: RetryPolicy, path: KeyPath) -> None:
