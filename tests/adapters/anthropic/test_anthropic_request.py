@@ -248,6 +248,30 @@ def test_arguments_that_are_no_object(arguments: str) -> None:
     assert str(error).startswith("messages[1].content[0]: the arguments of the call 't' of 'f' are not one JSON object")
 
 
+def test_a_rewritten_id_is_never_an_id_that_stands_in_the_history() -> None:
+    """A native id that looks like the rewriting of a foreign one is not met by it, in either order (C9)."""
+
+    def ids(*call_ids: str) -> list[str]:
+        history = [message for call_id in call_ids for message in (called(call_id), tool_result(call_id, "r"))]
+        sent = turns(user("q"), *history)
+        assert isinstance(sent, list)
+        return [part["id"] for turn in sent for part in turn["content"] if part["type"] == "tool_use"]
+
+    (rewritten,) = ids("call|x")
+
+    for order in (("call|x", rewritten), (rewritten, "call|x"), (rewritten, "call|x", "call|x")):
+        assert len(set(ids(*order))) == len(order)
+
+
+def test_a_call_without_a_name_is_refused() -> None:
+    """No server takes it (Q139)."""
+    nameless = assistant([ToolCallBlock("c", "", "{}")])
+
+    error = failure_of(lambda: body_of(asking(user("q"), nameless, tool_result("c", "r"))))
+
+    assert (error.code, str(error)[:22]) == (codes.INVALID_OPTIONS, "messages[1].content[0]")
+
+
 def test_ids_that_the_wire_refuses() -> None:
     """Foreign ids are rewritten in the request only, injectively, call and result alike (C9)."""
     ids = ["call|1", "call_1", "call/1", "x" * 65, "é", "a" * 64, "\ud800"]

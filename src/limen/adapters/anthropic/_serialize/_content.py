@@ -101,6 +101,13 @@ def _result_content(content: Sequence[TextBlock | ImageBlock], images: Images, w
 
 def call_part(block: ToolCallBlock, wire_id: str, where: str) -> WirePart:
     """Return a call with its arguments embedded as they are; empty ones are `{}` (C8)."""
+    if not block.name:
+        raise LlmError(
+            f"{where} is a tool call without a name, which no server takes; limen.repair_history(messages) takes it out"
+            " with its result",
+            codes.INVALID_OPTIONS,
+            phase="resolve",
+        )
     text = replace_surrogates(block.arguments)
     if not text:
         text = "{}"
@@ -156,8 +163,11 @@ class CallIds:
     def call(self, call_id: str) -> str:
         """Return the wire's id of a call of this turn."""
         times = self._seen.get(call_id, 0)
+        wire_id = call_id if _ID.fullmatch(call_id) else _rewritten(call_id, times)
+        while wire_id in self._used:
+            wire_id = _rewritten(call_id, times)
+            times += 1
         self._seen[call_id] = times + 1
-        wire_id = call_id if _ID.fullmatch(call_id) and call_id not in self._used else _rewritten(call_id, times)
         self._used.add(wire_id)
         self._turn[call_id] = wire_id
         return wire_id
