@@ -1,8 +1,7 @@
 """From configuration to a runtime that calls, and the wires without a network."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from importlib.metadata import EntryPoint, EntryPoints
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 import limen
 from limen import _compose
 from limen.config import Route
-from limen.contract import LlmAdapter, StreamChunk, TextBlock
+from limen.contract import LlmAdapter
 from limen.recording import Recorder
 from limen.testing.server import MockProvider
 
@@ -229,45 +228,48 @@ async def test_a_cassette_is_a_route(provider: MockProvider, tmp_path: Path, mon
     assert KEY not in file.read_text(encoding="utf-8")
 
 
-class Echo(LlmAdapter):
-    """An adapter of another distribution, which says what its route's options say."""
+ACME = f"""
+import limen
 
-    def __init__(self, route: Route) -> None:
-        self.said = str(route.options.get("say"))
+class Echo(limen.LlmAdapter):
+    def __init__(self, route):
+        self.said = route.options["say"]
 
-    async def stream(self, options: limen.GenerateOptions) -> AsyncIterator[StreamChunk]:
-        """Say it."""
+    async def stream(self, options):
         yield limen.BlockStart(0, "text")
         yield limen.TextDelta(0, self.said)
-        yield limen.BlockEnd(0, TextBlock(self.said))
+        yield limen.BlockEnd(0, limen.TextBlock(self.said))
         yield limen.Finish(limen.FinishReason("stop"))
 
-
-class Silent(LlmAdapter):
-    """An adapter that is made from nothing."""
-
-    def stream(self, options: limen.GenerateOptions) -> AsyncIterator[StreamChunk]:
-        """Say nothing."""
+class Silent(limen.LlmAdapter):
+    def stream(self, options):
         raise limen.LlmError("there is nothing to say", "UNSUPPORTED")
 
-
-def no_adapter() -> str:
-    """What an entry point must not make."""
+def no_adapter():
     return "no adapter"
 
-
-def broken(route: Route) -> LlmAdapter:
-    """What fails while it is made, with a key in its words."""
-    raise RuntimeError(f"{route.name} cannot use {KEY}")
+def broken(route):
+    raise RuntimeError(f"{{route.name}} cannot use {KEY}")
+"""
+ENTRY_POINTS = """
+[limen.adapters]
+echo = acme_limen_adapters:Echo
+silent = acme_limen_adapters:Silent
+wrong = acme_limen_adapters:no_adapter
+broken = acme_limen_adapters:broken
+gone = acme_limen_adapters:missing
+"""
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entry points as other distributions would install them."""
-    made = {"echo": Echo, "silent": Silent, "wrong": no_adapter, "broken": broken}
-    points = EntryPoints(EntryPoint(name, f"elsewhere:{name}", "limen.adapters") for name in made)
-    monkeypatch.setattr(_compose, "entry_points", lambda group: points.select(group=group))
-    monkeypatch.setattr(EntryPoint, "load", lambda self: made[self.name])
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another distribution that brings adapters, as an installer would leave it."""
+    information = tmp_path / "acme_limen_adapters-1.0.dist-info"
+    information.mkdir()
+    (tmp_path / "acme_limen_adapters.py").write_text(ACME, encoding="utf-8")
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-limen-adapters\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(str(tmp_path))
 
 
 @pytest.mark.usefixtures("installed")
@@ -287,7 +289,8 @@ async def test_an_adapter_of_another_distribution() -> None:
 @pytest.mark.parametrize(
     ("adapter", "message"),
     [
-        ("wrong", "routes.a - the entry point elsewhere:wrong made a str, not an LlmAdapter"),
+        ("wrong", "routes.a - the entry point acme_limen_adapters:no_adapter made a str, not an LlmAdapter"),
+        ("gone", "routes.a - AttributeError: module 'acme_limen_adapters' has no attribute 'missing'"),
         ("broken", "routes.a - RuntimeError: a cannot use [redacted]"),
     ],
 )
