@@ -162,3 +162,10 @@ def test_a_fallback_is_a_list(routes: object) -> None:
     """A fallback without routes, or with a string for a list, is a mistake of the caller's."""
     with pytest.raises(ValueError, match="a list of at least one route"):
         Fallback(routes)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("route", ["", 5, None])
+def test_a_fallback_is_a_route(route: object) -> None:
+    """What is no route is refused when the fallback is made, not when a call fails."""
+    with pytest.raises(ValueError, match=r"routes\[1\]"):
+        Fallback(["route-2", route])  # type: ignore[list-item]  # on purpose

@@ -180,9 +180,13 @@ async def test_options_are_immutable() -> None:
         await using(serving(Scripted()), meddle).complete(asking())
 
 
-async def test_an_interceptors_own_error_is_raised_unchanged() -> None:
+class Base(BaseException):
+    """Derives from no `Exception`, and ends no process."""
+
+
+@pytest.mark.parametrize("own", [LookupError("mine"), Base("mine")])
+async def test_an_interceptors_own_error_is_raised_unchanged(own: BaseException) -> None:
     """E2, H55: what an interceptor raises is no outcome: iteration and `response()` raise the same object."""
-    own = LookupError("mine")
     adapter = Scripted((*OPEN, Gate()))
 
     async def fail(options: GenerateOptions, following: Next) -> Chunks:
@@ -197,9 +201,9 @@ async def test_an_interceptors_own_error_is_raised_unchanged() -> None:
         async for chunk in stream:
             seen.append(chunk)
 
-    with pytest.raises(LookupError) as iterating:
+    with pytest.raises(type(own)) as iterating:
         await iterate()
-    with pytest.raises(LookupError) as asking_:
+    with pytest.raises(type(own)) as asking_:
         await stream.response()
 
     assert iterating.value is asking_.value is own

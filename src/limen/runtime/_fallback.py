@@ -20,6 +20,9 @@ class Fallback:
         given: object = routes
         if isinstance(given, str) or not routes:
             raise ValueError("a fallback is a list of at least one route")
+        for index, route in enumerate(routes):
+            if not _is_route(route):
+                raise ValueError(f"routes[{index}] is {route!r}; a fallback is a route's name, or a ModelSource")
         self._routes = tuple(routes)
 
     def __call__(self, options: GenerateOptions, following: Next) -> AsyncIterator[StreamChunk]:
@@ -31,6 +34,10 @@ class Fallback:
             else:
                 tries.append(msgspec.structs.replace(options, provider=route.provider, model=route.model))
         return FallbackStream(tries, following)
+
+
+def _is_route(route: object) -> bool:
+    return isinstance(route, ModelSource) or (isinstance(route, str) and bool(route.strip()))
 
 
 class FallbackStream(HeldStream):

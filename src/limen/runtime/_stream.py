@@ -25,7 +25,7 @@ from limen.contract import (
 from limen.runtime._answer import call_info, collect
 from limen.runtime._begin import begin
 from limen.runtime._chain import Dispatcher, Outer
-from limen.runtime._failures import LEFT_TEXT, aborted_failure, finish
+from limen.runtime._failures import ENDS_THE_PROCESS, LEFT_TEXT, aborted_failure, finish
 from limen.runtime._interrupt import Interrupt
 from limen.runtime._log import debug
 from limen.runtime._source import Source, close_stream
@@ -87,7 +87,7 @@ class ModelStream:
         self._waiting: list[asyncio.Future[None]] = []
         self._iterated = False
         self._ended: Finish | None = None
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         self._outcome: Response | LlmError | None = None
 
     # -- reading
@@ -191,7 +191,9 @@ class ModelStream:
             await self._shut()
             if not left:
                 raise
-        except Exception as error:  # noqa: BLE001 - an interceptor's own: raised unchanged to whoever asks (R7)
+        except ENDS_THE_PROCESS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - an interceptor's own: raised unchanged to whoever asks (R7)
             interrupt.leave()
             self._error = error
             await self._shut()
