@@ -1,5 +1,6 @@
 """The command as a process: Ctrl-C, a reader that goes away, what is not installed, what crashes."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -154,3 +155,44 @@ def test_the_demonstration(tmp_path: Path) -> None:
     chunks = [limen.decode_chunk(line.strip()) for line in lines if line.startswith("  ")]
     finishes = [chunk.reason.kind for chunk in chunks if isinstance(chunk, limen.Finish)]
     assert finishes == ["tool-calls", "stop"]
+
+
+def terminal_read(descriptor: int) -> bytes:
+    """Read from our end of a terminal; nothing once the other end has closed."""
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        # Linux says EIO where others say end of file.
+        return b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal there")
+@pytest.mark.parametrize(("variables", "dim", "plain"), [({}, "\x1b[2m", "\x1b[0m"), ({"NO_COLOR": "1"}, "", "")])
+def test_reasoning_is_dimmed_in_a_terminal(
+    provider: MockProvider, tmp_path: Path, variables: dict[str, str], dim: str, plain: str
+) -> None:
+    """A terminal shows reasoning and counts dimmed, text as it is; with NO_COLOR nothing is styled."""
+    import pty
+
+    setting = {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": provider.base_url("openai-chat"), "TERM": "xterm"}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        command("stream", "-m", "deepseek/mock-reasoning", "hello"),
+        cwd=tmp_path,
+        env=environment(tmp_path, {**setting, **variables}),
+        stdout=theirs,
+    ) as process:
+        os.close(theirs)
+        seen = b"".join(iter(lambda: terminal_read(ours), b""))
+    os.close(ours)
+    assert process.returncode == 0
+
+    text = seen.decode()
+    assert f"{dim}The{plain}" in text
+    assert f"{dim}input: 12 · output: 19 · reasoning: 9 · finish: stop{plain}" in text
+    for style in filter(None, (dim, plain)):
+        text = text.replace(style, "")
+    assert text == (
+        "The user wants a greeting, so I greet.\r\nHello, after some thought.\r\n"
+        "input: 12 · output: 19 · reasoning: 9 · finish: stop\r\n"
+    )

@@ -42,7 +42,8 @@ class Readable:
 
     def __init__(self) -> None:
         console = Console()
-        self._styled = console.is_terminal and console.color_system is not None and not console.legacy_windows
+        plain = console.no_color or console.legacy_windows or console.color_system is None
+        self._styled = console.is_terminal and not plain
         self._line_open = False
         self._last = ""
         self._usage: TokenUsage | None = None
