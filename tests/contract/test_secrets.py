@@ -73,6 +73,15 @@ def test_the_oldest_key_is_forgotten_first() -> None:
     assert scrub("rotated key 599") == MASK
 
 
+def test_a_key_that_is_still_used_is_not_forgotten() -> None:
+    """E5: each use of a key makes it the newest, so a key that is in use outlives those that were rotated away."""
+    for number in range(600):
+        remember_secret(f"rotated again {number}")
+        remember_secret("the-key-in-use")
+
+    assert scrub("the-key-in-use") == MASK
+
+
 @pytest.mark.parametrize(("key", "clean"), [("k-!~-key", "k-!~-key"), ("  k-padded\n", "k-padded"), ("!", "!")])
 def test_a_key_is_trimmed(key: str, clean: str) -> None:
     """K3, H100: white space around a key is dropped; the boundary characters are legal."""
