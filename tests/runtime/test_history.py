@@ -250,3 +250,17 @@ def test_every_repaired_history_passes(history: list[Message]) -> None:
 def texts(history: list[Message]) -> list[str]:
     """Every text in order."""
     return [block.text for message in history for block in message.content if isinstance(block, TextBlock)]
+
+
+def test_messages_may_come_from_a_generator() -> None:
+    """N2: nothing is lost in silence: whatever the messages come from is read once and whole."""
+    message = user("Hi")
+
+    assert repair_history(message for _ in range(2)) == ([message, message], ())  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("messages", ["abc", [user("Hi"), None], [5]])
+def test_what_is_no_message_is_refused(messages: list[object]) -> None:
+    """N2: a mistake of the caller's is named by its place."""
+    with pytest.raises(TypeError, match=r"messages\[\d\] is a .*, not a Message"):
+        repair_history(messages)  # type: ignore[arg-type]  # on purpose

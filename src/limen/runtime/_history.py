@@ -19,8 +19,12 @@ def repair_history(messages: Sequence[Message]) -> tuple[list[Message], tuple[tu
     stands too late moves to its turn, one that answers nothing goes; a call without a result gets an error result,
     or goes with its replay entry if its arguments were cut short (N3); arguments that are no JSON object are wrapped
     as `{"raw_arguments": "…"}` (C8); a repeated id of one turn is made unique; a turn that holds nothing goes.
+    Raises `TypeError` for what is no message.
     """
-    repair = _Repair(messages)
+    given = tuple(messages)
+    for index, message in enumerate(given):
+        _check_message(index, message)
+    repair = _Repair(given)
     repair.match()
     repair.settle()
     copy = repair.rebuild()
@@ -176,6 +180,11 @@ class _Repair:
             return None
         listed: tuple[object, ...] = entries  # pyright: ignore[reportUnknownVariableType] - JSON values
         return {**state, "blocks": tuple(listed[position] for position in positions)}
+
+
+def _check_message(index: int, message: object) -> None:
+    if not isinstance(message, Message):
+        raise TypeError(f"messages[{index}] is a {type(message).__name__}, not a Message")
 
 
 def _unused(call_id: str, taken: set[str]) -> str:
