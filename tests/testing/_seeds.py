@@ -188,6 +188,13 @@ async def hides_loops(inner: AsyncIterator[StreamChunk]) -> AsyncIterator[Stream
         yield Finish(STOP)
 
 
+class StaysOpen(Bent):
+    """Holds on to what it has."""
+
+    async def aclose(self) -> None:
+        return None
+
+
 class OneLoop(Bent):
     """Belongs to the loop that it saw first."""
 
@@ -418,6 +425,7 @@ SEEDS: dict[str, Factory] = {
     "idle": with_options(timeouts=None),
     "total": with_options(timeouts=None),
     "stream-of-another-loop": bent(around=hides_loops),
+    "aclose": lambda endpoint: StaysOpen(good(endpoint)),
     "consumer-time": bent(around=counts_consumer),
     "other-loop": lambda endpoint: OneLoop(good(endpoint)),
     "many-at-once": bent(each=counting()),

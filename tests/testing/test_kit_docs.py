@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from limen.testing.conformance import CHECKS
+from limen.testing.conformance import CHECKS, rules
 from limen.testing.server import FAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,3 +55,17 @@ def test_the_files_of_the_example_exist() -> None:
     there = {path.name for path in (ROOT / "tests" / "thirdparty" / "acme_limen").glob("_[a-z]*.py")}
 
     assert names == there
+
+
+LAST = {"C": 18, "E": 6, "Q": 9, "R": 11, "K": 8, "S": 6, "T": 2, "W": 10, "N": 4}
+
+
+def test_every_rule_has_a_check_or_a_reason() -> None:
+    """The page accounts for every rule that the kit does not try."""
+    table = page("writing-an-adapter.md").partition("rules without a check")[2].partition("## 6")[0]
+    excused = re.findall(
+        r"\b[A-Z]\d+\b", "".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| "))
+    )
+    every = [f"{letter}{number}" for letter, last in LAST.items() for number in range(1, last + 1)]
+
+    assert sorted([*rules(), *excused]) == sorted(every)

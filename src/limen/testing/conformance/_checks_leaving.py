@@ -161,6 +161,21 @@ async def _stream_of_another_loop(bench: Bench) -> None:
     outcome.expect(isinstance(outcome.error, RuntimeError), f"ended {outcome.ending()}, expected a RuntimeError")
 
 
+@check("T2", "aclose", "aclose() gives the connections back, and may be called again")
+async def _aclose(bench: Bench) -> None:
+    adapter = bench.make()
+    bench.mock.use("text")
+    number = len(bench.mock.requests) + 1
+    chunks = tuple([chunk async for chunk in adapter.stream(bench.options())])
+    request = await bench.mock.request(number)
+    await request.finished.wait(PATIENCE)
+    outcome = Outcome("a call on an adapter that is then closed", chunks, None, (request,))
+    for _ in range(2):
+        async with asyncio.timeout(PATIENCE):
+            await adapter.aclose()
+    await bench.closed(outcome.request, CLOSE_WITHIN, "the adapter was closed", outcome)
+
+
 @check("Q6", "many-at-once", "Calls at the same time do not disturb each other")
 async def _many_at_once(bench: Bench) -> None:
     bench.mock.use("reasoning-tools+byte-by-byte")
