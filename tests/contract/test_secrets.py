@@ -1,5 +1,9 @@
 """E5, K3: keys are remembered and looked for by shape; one that cannot be sent is refused by its place alone."""
 
+import json
+from collections.abc import Callable
+from urllib.parse import quote_plus
+
 import pytest
 
 from limen.contract import MASK, LlmError, StaticCredential, clean_key, codes, looks_secret, remember_secret, scrub
@@ -53,6 +57,22 @@ def test_a_remembered_key_is_masked_wherever_it_occurs() -> None:
 
     assert scrub("x odd/key value and more y") == f"x {MASK} y"
     assert scrub("x odd%2Fkey%20value y") == f"x {MASK} y"
+
+
+def twice(key: str) -> str:
+    """JSON in a string of JSON."""
+    return json.dumps(json.dumps(key))
+
+
+@pytest.mark.parametrize("written", [str, repr, json.dumps, twice, quote_plus])
+def test_a_remembered_key_is_masked_however_it_is_quoted(written: Callable[[str], str]) -> None:
+    """E5: a key with quotes, backslashes and slashes is found in JSON, in JSON of JSON, in a repr and in a URL."""
+    key = 'k"1\\2/3+4\\"5'
+    remember_secret(key)
+
+    assert scrub(f"before {written(key).strip(chr(34))} after").count(MASK) == 1
+    assert scrub(json.dumps(key).replace("/", "\\/")) == f'"{MASK}"'
+    assert "1" not in scrub(written(key))
 
 
 def test_very_short_keys_are_not_remembered() -> None:

@@ -52,14 +52,22 @@ def remember_secret(secret: str) -> None:
         return
     if len(secret) < 4:
         return
-    from urllib.parse import quote  # here, because it takes longer to load than the whole of this module
-
-    forms = dict.fromkeys((secret, quote(secret, safe="")))
-    for form in forms:
+    for form in _forms(secret):
         _remembered.pop(form, None)
         _remembered[form] = None
     while len(_remembered) > _REMEMBERED_MAX:
         _remembered.popitem(last=False)
+
+
+def _forms(secret: str) -> dict[str, None]:
+    """How a key looks where it is quoted: in a URL, in Python's own words, and in JSON, once or in a string of it."""
+    from urllib.parse import quote  # here, because it takes longer to load than the whole of this module
+
+    escaped = secret.replace("\\", "\\\\")
+    quoted = escaped.replace('"', '\\"')
+    again = quoted.replace("\\", "\\\\").replace('"', '\\"')
+    slashed = quoted.replace("/", "\\/")
+    return dict.fromkeys((secret, quote(secret, safe=""), escaped, quoted, again, slashed))
 
 
 def scrub(text: str) -> str:
