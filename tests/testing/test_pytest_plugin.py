@@ -88,3 +88,33 @@ def test_a_test_without_the_mark_is_told(pytester: pytest.Pytester) -> None:
 
     result.stdout.fnmatch_lines(["*uses conformance_rule and has no mark limen_adapter*"])
     assert result.ret != 0
+
+
+def python(program: str) -> str:
+    """What a program prints, in an interpreter of its own."""
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_plugin_needs_no_h11() -> None:
+    """Where limen is installed without its extra, pytest still starts: the plugin loads neither server nor h11."""
+    program = (
+        "import sys; sys.modules['h11'] = None; import limen.testing.pytest_plugin; "
+        "print([name for name in sys.modules if name in ('aiohttp', 'limen.testing.server')])"
+    )
+
+    assert python(program) == "[]"
+
+
+def test_every_name_of_the_kit_is_there() -> None:
+    """`limen.testing` gives each of its names when it is asked, and refuses others with the list."""
+    import limen.testing
+
+    assert all(getattr(limen.testing, name) for name in limen.testing.__all__)
+    assert set(limen.testing.__all__) <= set(dir(limen.testing))
+    with pytest.raises(AttributeError, match="MockProvider"):
+        _ = limen.testing.nothing  # type: ignore[attr-defined] # the refusal is what is tested

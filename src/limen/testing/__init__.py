@@ -1,9 +1,38 @@
 """The public kit: a provider that misbehaves on command (`MockProvider`) and a judge for any adapter.
 
 `limen.testing.server` is the provider, `limen.testing.conformance` the judge, `limen.testing.pytest_plugin` brings
-both to pytest.
+both to pytest. They need h11 (`pip install 'limen[mock]'`) and load when they are first named: the pytest plugin is
+imported by every pytest run that finds limen installed, and must not cost a project that uses neither.
 """
 
-from limen.testing.server import FAULTS, SCENARIOS, MockProvider, RecordedRequest, Script
+from typing import TYPE_CHECKING
 
-__all__ = ["FAULTS", "SCENARIOS", "MockProvider", "RecordedRequest", "Script"]
+if TYPE_CHECKING:
+    from limen.testing.conformance import Endpoint, Report, check_adapter, check_stream
+    from limen.testing.server import FAULTS, SCENARIOS, MockProvider, RecordedRequest, Script
+
+__all__ = [
+    "FAULTS",
+    "SCENARIOS",
+    "Endpoint",
+    "MockProvider",
+    "RecordedRequest",
+    "Report",
+    "Script",
+    "check_adapter",
+    "check_stream",
+]
+
+if not TYPE_CHECKING:
+    # A checker reads the imports above; a `__getattr__` that it could see would hide misspelt names from it.
+
+    def __getattr__(name: str) -> object:
+        import importlib
+
+        if name not in __all__:
+            raise AttributeError(f"module 'limen.testing' has no attribute {name!r}; it has {', '.join(__all__)}")
+        home = "conformance" if name in ("Endpoint", "Report", "check_adapter", "check_stream") else "server"
+        return getattr(importlib.import_module(f"limen.testing.{home}"), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
