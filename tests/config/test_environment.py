@@ -11,6 +11,7 @@ from limen.contract import LlmError
 KNOWN = (
     KnownProvider("deepseek", "deepseek", None, ("DEEPSEEK_API_KEY",), "https://deepseek.example"),
     KnownProvider("openai", "openai-chat", "openai", ("OPENAI_API_KEY", "OPENAI_KEY"), "https://openai.example/v1"),
+    KnownProvider("studio", "openai-chat", "studio", ("LM_API_TOKEN",), None),
     KnownProvider("azure", "openai-chat", "azure", ("AZURE_OPENAI_API_KEY",), None),
     KnownProvider("deepseek", "anthropic-messages", "deepseek", ("DEEPSEEK_API_KEY",), "https://deepseek.example/a"),
 )
@@ -48,12 +49,15 @@ def test_a_base_url_beside_the_key_moves_the_route() -> None:
         "OPENAI_BASE_URL": "http://localhost:9/v1",
         "AZURE_OPENAI_API_KEY": "k",
         "AZURE_OPENAI_BASE_URL": "https://mine.example",
+        "LM_API_TOKEN": "k",
+        "LM_BASE_URL": "http://localhost:1234/v1",
     }
 
     routes = routes_from(KNOWN, app=None, environ=environ)
 
     assert [(route.name, route.base_url) for route in routes] == [
         ("openai", "http://localhost:9/v1"),
+        ("studio", "http://localhost:1234/v1"),
         ("azure", "https://mine.example"),
     ]
 

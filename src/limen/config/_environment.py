@@ -111,7 +111,7 @@ def routes_from(
 
 def _moved(provider: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str | None]:
     for name in provider.key_variables:
-        variable = name.removesuffix("_KEY").removesuffix("_API").removesuffix("_TOKEN") + "_BASE_URL"
+        variable = name.removesuffix("_KEY").removesuffix("_TOKEN").removesuffix("_API") + "_BASE_URL"
         url = environ.get(variable, "").strip()
         if url:
             return variable, url
