@@ -343,6 +343,19 @@ def test_halves_of_surrogate_pairs_are_joined(parts: list[str], whole: str) -> N
     assert (closed_block.text, closed_block.reasoning, closed_block.tool_calls[0].arguments) == (whole, whole, whole)
 
 
+def test_a_half_of_thinking_does_not_reach_its_signature() -> None:
+    """A signature is sent back byte for byte, so half a character before it stays with the thinking (S5, N4)."""
+    half = b'data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"h\\ud83d"}}\n\n'
+    body = (
+        started() + opened(0, "thinking", thinking="") + half + delta(0, "signature_delta", signature="sig") + closed(0)
+    )
+
+    response = read_all_ways(body + text(1, "a") + stopped("end_turn")).response
+
+    assert response.reasoning == "h\ufffd"
+    assert response.replay_state == {"v": 1, "wire": WIRE.name, "blocks": ({"signature": "sig"}, None)}
+
+
 def test_lone_halves_elsewhere_are_replaced() -> None:
     """Where no next delta can complete it, a lone half is U+FFFD; escaped backslashes are not halves (S5)."""
     block = '{"type":"text","text":"a\\ud83d\\\\ud83d\\ud83d\\ude00","citations":[{"x":"\\udc00"}]}'

@@ -295,6 +295,12 @@ def test_the_phase_of_an_error_inside_a_stream_is_the_callers() -> None:
     assert classify_event(b"{}", phase="first-event").phase == "first-event"
 
 
+def test_S5_a_lone_half_in_an_error_is_replaced() -> None:
+    """An escaped half of a surrogate pair would make a failure that no log can take: it is U+FFFD (S5)."""
+    failure = classify_event(rb'{"error":{"message":"m\ud83d","code":"c\ud83d"}}')
+    assert (failure.message, failure.provider_code) == ("m\ufffd", "c\ufffd")
+
+
 def test_depth_and_breadth_are_bounded() -> None:
     """Errors in errors are followed a little way, lists to their first items, and a bomb is plain text (S2)."""
     deep: object = {"message": "too deep"}

@@ -81,6 +81,17 @@ def test_the_weightiest_word_decides_at_the_end(words: list[str], kind: str) -> 
     assert [chunk.text for chunk in outcome.chunks if isinstance(chunk, TextDelta)] == ["a", "b"]
 
 
+def test_a_lone_half_in_a_word_or_a_fact_is_replaced() -> None:
+    """What goes into a failure and into the call's facts is text that can be written anywhere (S5)."""
+    first = rb'data: {"id":"i\ud83d","model":"m\ud83d","choices":[{"delta":{"content":"a"}}]}' + b"\n\n"
+    last = rb'data: {"choices":[{"delta":{},"finish_reason":"w\ud83d"}]}' + b"\n\n"
+
+    outcome = read_all_ways(stream(first, last))
+
+    assert (outcome.kind, outcome.failure.provider_code) == (codes.UNKNOWN_FINISH, "w\ufffd")
+    assert outcome.facts == ("i\ufffd", "m\ufffd", "w\ufffd", None)
+
+
 def test_length_outweighs_calls() -> None:
     """A cut answer is a cut answer (W5)."""
     body = stream(calling(fragment("{}", id="c", name="f")), ended("tool_calls"), ended("length"))

@@ -20,7 +20,18 @@ from limen.adapters._chat_completions._reading import ReadingRules
 from limen.adapters._chat_completions._translate import Translator
 from limen.adapters._chat_completions._wire import Event, FirstEvent
 from limen.adapters._classify import ErrorRules, classify_event
-from limen.contract import CallFacts, IdSeed, Limits, LlmError, Phase, StreamChunk, codes, dumps, scrub
+from limen.contract import (
+    CallFacts,
+    IdSeed,
+    Limits,
+    LlmError,
+    Phase,
+    StreamChunk,
+    codes,
+    dumps,
+    replace_surrogates,
+    scrub,
+)
 from limen.transport.framing import SseDecoder, SseEvent
 
 _MARKER: Final = b"[DONE]"
@@ -200,8 +211,8 @@ class ChatReader:
             return
         facts = self.call_facts
         if facts.response_id is None and event.id not in (None, ""):
-            facts.response_id = str(event.id)
-        facts.response_model = facts.response_model or event.model or None
+            facts.response_id = replace_surrogates(str(event.id))
+        facts.response_model = facts.response_model or replace_surrogates(event.model or "") or None
         if facts.response_id is not None and facts.response_model is not None:
             self._decoder = EVENT
             self._familiar.wanted = True

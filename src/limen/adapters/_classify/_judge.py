@@ -10,7 +10,7 @@ import msgspec
 
 from limen.adapters._classify import _tables as tables
 from limen.adapters._classify._body import ErrorFacts, read_error
-from limen.contract import Failure, Phase, codes, http_code, scrub
+from limen.contract import Failure, Phase, codes, http_code, replace_surrogates, scrub
 from limen.transport import request_id, retry_after_ms, should_retry
 
 _MAX_MESSAGE: Final = 1_000
@@ -193,13 +193,13 @@ def _duration_ms(text: str) -> float | None:
 
 
 def _word(word: str | None) -> str | None:
-    cleaned = scrub(word.strip())[:_MAX_WORD] if word is not None else ""
+    cleaned = scrub(replace_surrogates(word.strip()))[:_MAX_WORD] if word is not None else ""
     return cleaned or None
 
 
 def _message(facts: ErrorFacts, status: int | None, headers: Mapping[str, str]) -> str:
     if facts.message and facts.kind != "html":
-        text = scrub(facts.message)
+        text = scrub(replace_surrogates(facts.message))
         return text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE - 1]}…"
     if status is None:
         said = "the stream carried an error without a message"

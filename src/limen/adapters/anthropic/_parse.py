@@ -148,7 +148,7 @@ class Parser:
         delta = event.delta
         kind = None if delta is None else delta.type
         if kind in _FIELDS:
-            return [self._joined(event, _FIELDS[kind])]
+            return self._joined(event, _FIELDS[kind])
         if kind in _ITEM_DELTAS:
             found = _read(payload, _ITEM_EVENT, kind).delta or WireItemDelta()
             fields = {"content": _kept(found.content), "encrypted_content": _kept(found.encrypted_content)}
@@ -162,16 +162,18 @@ class Parser:
             ]
         return [ItemDelta(event.index, kind or "")]
 
-    def _joined(self, event: WireEvent, field: str) -> WireEvent:
+    def _joined(self, event: WireEvent, field: str) -> list[Event]:
         """Put a half of a surrogate pair that waited before this delta's text, and keep one that it ends in."""
         text: str = getattr(event.delta, field) or ""
+        # A signature does not go on where the thinking before it ended.
+        before = self._lone_half(event.index) if self._halves.get(event.index, (field, ""))[0] != field else []
         _, waiting = self._halves.pop(event.index, ("", ""))
         text = waiting + text
         if text and "\ud800" <= text[-1] <= "\udbff":
             self._halves[event.index] = (field, text[-1])
             text = text[:-1]
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return _delta_event(event.index, field, text)
+        return [*before, _delta_event(event.index, field, text)]
 
     def _lone_half(self, index: int | None) -> list[Event]:
         """A half that nothing followed is U+FFFD."""

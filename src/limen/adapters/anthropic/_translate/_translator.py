@@ -77,7 +77,7 @@ class Translator:
         self._by_index: dict[int, Slot] = {}
         self._last = -1
         self._next = 0
-        self._call_ids: list[str] = []
+        self._call_ids: dict[str, None] = {}
         self._stop = WireStop()
         self._usage: WireUsage | None = None
         self.done = False
@@ -185,7 +185,7 @@ class Translator:
         if not native or native in self._call_ids:
             seed = self._id_seed if isinstance(self._id_seed, bytes) else self._id_seed()
             native = f"limen_{hashlib.sha256(seed + bytes(1) + str(ordinal).encode()).hexdigest()[:16]}"
-        self._call_ids.append(native)
+        self._call_ids[native] = None
         return native
 
     def _odd_delta(self, index: int | None, delta: WireDelta) -> list[StreamChunk]:
