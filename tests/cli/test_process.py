@@ -107,6 +107,22 @@ def test_a_reader_that_goes_away(provider: MockProvider, tmp_path: Path) -> None
     assert (process.returncode, err) == (1, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_output_that_cannot_be_written(provider: MockProvider, tmp_path: Path) -> None:
+    """A full disk is told in one line; without any output at all the call is made all the same."""
+    variables = {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": provider.base_url("openai-chat")}
+    arguments = command("stream", "-m", "deepseek/mock-text", "hello")
+
+    full = finished(tmp_path, ["sh", "-c", 'exec "$@" > /dev/full', "sh", *arguments], **variables)
+    deaf = finished(tmp_path, ["sh", "-c", 'exec "$@" <&-', "sh", *command("decode", "--wire", "openai-chat", "-")])
+    closed = finished(tmp_path, ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *arguments], **variables)
+
+    words = "limen: UNKNOWN: what the command says cannot be written: No space left on device\n"
+    assert full == Done(1, "", words)
+    assert closed == Done(0, "", "")
+    assert deaf == Done(2, "", "limen: INVALID_OPTIONS: there is no stdin to read\n")
+
+
 @pytest.mark.parametrize("missing", ["typer", "rich"])
 def test_without_the_extra(tmp_path: Path, missing: str) -> None:
     """Without typer and rich the command says what to install; exit code 2."""

@@ -1,6 +1,7 @@
 """The command's tree, and its one way out."""
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,6 +76,9 @@ def _record(
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; whatever goes wrong is one line on stderr."""
     _settings.use_config(None)
+    # A program may be started without them: `limen … >&-`.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as above
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not end a call.
         if isinstance(stream, io.TextIOWrapper):

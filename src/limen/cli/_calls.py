@@ -105,12 +105,21 @@ def prompt_text(prompt: str) -> str:
     """Return the prompt, read from stdin for `-`."""
     if prompt == "-":
         try:
-            prompt = sys.stdin.buffer.read().decode()
+            prompt = stdin_bytes().decode()
         except UnicodeDecodeError as fault:
             raise UsageProblem(f"stdin is not UTF-8 text (byte {fault.start})") from None
     if not prompt.strip():
         raise UsageProblem("the prompt is empty")
     return prompt
+
+
+def stdin_bytes() -> bytes:
+    """Return what is piped in."""
+    # None where a program is started without it: `limen … <&-`.
+    given: object = sys.stdin
+    if given is None:
+        raise UsageProblem("there is no stdin to read")
+    return sys.stdin.buffer.read()
 
 
 def check_route(route: str, routes: list[str]) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from limen import _compose
-from limen.cli._calls import Model, Route, split_model
+from limen.cli._calls import Model, Route, split_model, stdin_bytes
 from limen.cli._report import UsageProblem
 from limen.cli._routes import loaded
 from limen.cli._show import JsonLines, Readable
@@ -82,7 +82,7 @@ def classify(
 def read(file: str) -> bytes:
     """Return a file's content, or stdin's for `-`."""
     if file == "-":
-        return sys.stdin.buffer.read()
+        return stdin_bytes()
     problem: str
     try:
         return Path(file).read_bytes()

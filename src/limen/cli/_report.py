@@ -100,10 +100,12 @@ def exit_code_of(error: BaseException) -> int:
         else:
             complain(codes.INVALID_OPTIONS, f"{message.rstrip('.')}; `limen --help` lists what there is")
         return WRONG_USAGE
-    if isinstance(error, BrokenPipeError):
-        # The reader of stdout has gone (`limen … | head`): there is nobody left to tell, and Python's last flush
-        # must not fail.
+    if isinstance(error, OSError):
+        # Python's last flush must not fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # A reader that has gone (`limen … | head`) needs to be told nothing.
+        if not isinstance(error, BrokenPipeError):
+            complain(codes.UNKNOWN, f"what the command says cannot be written: {error.strerror or foreign_text(error)}")
         return FAILED
     complain(
         codes.UNKNOWN, f"{type(error).__name__}: {foreign_text(error)} ({_place(error)}); this is a bug: report it"
