@@ -24,6 +24,11 @@ PLAIN_CANARY = "canarykey0123"
             "3: routes.a.headers.Authorization - ",
         ),
         (f"[routes.a]\nadapter = 'x'\nheaders.x-api-key = '{PLAIN_CANARY}'", "3: routes.a.headers.x-api-key - "),
+        (
+            f"[routes.a]\nadapter = 'x'\nheaders.CF-AIG-Authorization = '{PLAIN_CANARY}'",
+            "3: routes.a.headers.CF-AIG-Authorization - ",
+        ),
+        (f"[routes.a]\nadapter = 'x'\nheaders.X-My-Token = '{PLAIN_CANARY}'", "3: routes.a.headers.X-My-Token - "),
         (f"[routes.a]\nadapter = 'x'\nheaders.X-Other = 'Bearer {PLAIN_CANARY}'", "3: routes.a.headers.X-Other - "),
         (f"[routes.a]\nadapter = 'x'\nbase_url = 'https://u:{PLAIN_CANARY}@h'", "3: routes.a.base_url - "),
         (f"[routes.a]\nadapter = 'x'\nbase_url = 'https://h/?api_key={PLAIN_CANARY}'", "3: routes.a.base_url - "),

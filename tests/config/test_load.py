@@ -131,6 +131,12 @@ def test_a_document_read_already_is_checked_the_same_way() -> None:
     assert refusal({"routes": {"a": {"adapter": 3}}}) == "routes.a.adapter - expected str, got int"
 
 
+def test_the_keys_of_a_document_are_strings() -> None:
+    """A number for a name is the name that TOML would read (K5)."""
+    assert [route.name for route in load({"routes": {5: {"adapter": "fixture"}}}).routes] == ["5"]
+    assert refusal({5: {}}).startswith("5 - unknown key")
+
+
 def test_what_is_not_plain_data_is_refused() -> None:
     """A mapping that no TOML document could be is refused whole (K5)."""
     message = refusal({"routes": {"a": {"adapter": object()}}})
@@ -240,6 +246,16 @@ def test_the_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
             "[routes.a]\nadapter = 'x'\nmodels = [{ id = 'm', context_window = 0 }]",
             3,
             "routes.a.models[0].context_window - a number of tokens is positive, got 0",
+        ),
+        (
+            f"[routes.a]\nadapter = 'x'\nmodels = [{{ id = 'm', max_tokens = {2**53} }}]",
+            3,
+            "routes.a.models[0].max_tokens - a number of tokens is below 2**53",
+        ),
+        (
+            f"[routes.a]\nadapter = 'x'\ndefault_max_tokens = {2**70}",
+            3,
+            "routes.a.default_max_tokens - a number of tokens is below 2**53",
         ),
         (
             "[routes.a]\nadapter = 'x'\nmodels = [{ id = 'm', input = ['text', 'text'] }]",

@@ -18,6 +18,8 @@ _KEY_NAMES: Final = frozenset(
         "xgoogapikey",
     }
 )  # fmt: skip
+# How names end that gateways give to headers with a key: CF-AIG-Authorization, X-Portkey-Api-Key.
+_KEY_ENDINGS: Final = ("accesskey", "apikey", "auth", "authorization", "password", "secret", "token")
 _PATH_NAMES: Final = frozenset({"api_key_file", "path"})
 _REMEDY: Final = (
     "a configuration names credentials and never holds one: put the key into an environment variable and write "
@@ -35,7 +37,8 @@ def check_no_literal_key(tree: Mapping[str, object]) -> None:
             raise Fault(f"a name here looks like a key itself; {_REMEDY}", path[:1])
         if not isinstance(value, str) or not names:
             continue
-        if re.sub(r"[-_ ]", "", names[-1].lower()) in _KEY_NAMES:
+        name = re.sub(r"[-_ ]", "", names[-1].lower())
+        if name in _KEY_NAMES or name.endswith(_KEY_ENDINGS):
             raise Fault(f"this looks like a key itself; {_REMEDY}", path)
         # /run/secrets/key-of-production is a path, whatever its words look like.
         is_path = names[-1] in _PATH_NAMES and re.search(r"[/\\]", value)

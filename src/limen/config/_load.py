@@ -69,7 +69,7 @@ def _plain(source: object) -> Mapping[str, object]:
     # A document made in code may be of any mapping type; a document read from a file is dicts and lists.
     words: str
     try:
-        return msgspec.convert(msgspec.to_builtins(source), dict[str, object])
+        return msgspec.convert(msgspec.to_builtins(source, str_keys=True), dict[str, object])
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
         words = str(error)
     raise invalid_config(f"a configuration is plain data, like TOML: {words}")

@@ -62,8 +62,7 @@ def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> 
     check_route_name(name)
     if not table.adapter.strip():
         raise Fault("the adapter's name is empty", (*here, "adapter"))
-    if table.default_max_tokens is not None and table.default_max_tokens <= 0:
-        raise Fault(f"a number of tokens is positive, got {table.default_max_tokens}", (*here, "default_max_tokens"))
+    _check_tokens(table.default_max_tokens, (*here, "default_max_tokens"))
     if table.user_agent is not None:
         check_app(table.user_agent, (*here, "user_agent"))
     for header, value in table.headers.items():
@@ -201,9 +200,7 @@ def _models(route: str, tables: Sequence[ModelTable]) -> tuple[ModelInfo, ...]:
         if table.id in models:
             raise Fault(f"the model {table.id} is listed twice", (*here, "id"))
         for field in ("context_window", "max_tokens"):
-            count: object = getattr(table, field)
-            if isinstance(count, int) and count <= 0:
-                raise Fault(f"a number of tokens is positive, got {count}", (*here, field))
+            _check_tokens(getattr(table, field), (*here, field))
         if table.input is not None and (not table.input or len(set(table.input)) < len(table.input)):
             raise Fault("input lists each kind once, and at least one; leave it out where it is unknown", here)
         models[table.id] = ModelInfo(
@@ -218,6 +215,13 @@ def _models(route: str, tables: Sequence[ModelTable]) -> tuple[ModelInfo, ...]:
             default_effort=table.default_effort,
         )
     return tuple(models.values())
+
+
+def _check_tokens(count: int | None, path: KeyPath) -> None:
+    if count is not None and count <= 0:
+        raise Fault(f"a number of tokens is positive, got {count}", path)
+    if count is not None and count >= 2**53:
+        raise Fault("a number of tokens is below 2**53, beyond which JSON has no exact numbers", path)
 
 
 def _efforts(table: ModelTable, here: KeyPath) -> tuple[Effort, ...] | None:
