@@ -466,3 +466,24 @@ def test_ctrl_c_aborts_the_call(
         assert process.communicate(timeout=10)[0] == output
     assert process.returncode == 0
     provider.requests[0].closed.wait_blocking(10)
+
+
+def test_many_threads_share_a_runtime(llm: sync.LlmRuntime) -> None:
+    """Any thread may call: forty at once each get their own whole answer, and nothing is left running."""
+    answers: list[str] = []
+
+    def ask(number: int) -> None:
+        if number % 2:
+            answers.append(llm.complete(hello()).text)
+        else:
+            answers.append("".join(llm.stream(hello()).text()))
+
+    asking = [threading.Thread(target=ask, args=(number,)) for number in range(40)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join(30)
+
+    assert answers == [TEXT] * 40
+    llm.close()
+    assert threads() == []

@@ -89,7 +89,8 @@ def test_an_application_name_that_no_header_can_carry(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.toml").write_text("", encoding="utf-8")
 
-    for source in (None, {}, "empty.toml"):
+    sources: tuple[object, ...] = (None, {}, "empty.toml")
+    for source in sources:
         with pytest.raises(LlmError, match="an application is named like"):
             load(source, app="a\r\nb")
 
