@@ -426,7 +426,7 @@ def test_mock_lists_what_it_can_do(run: Run) -> None:
 
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("scripts: text, ")
-    assert "\nfaults: cut, " in done.out
+    assert "\nfaults:\n  cut " in done.out
 
 
 def test_mock_without_its_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

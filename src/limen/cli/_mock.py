@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from limen.cli._report import UsageProblem
+from limen.cli._show import columns
 
 if TYPE_CHECKING:
     from limen.testing.server import MockProvider, Source
@@ -28,7 +29,8 @@ def mock(
     except ImportError:
         raise UsageProblem("the mock provider needs h11: pip install 'limen[mock]'") from None
     if names:
-        typer.echo(f"scripts: {', '.join(SCENARIOS)}\nfaults: {', '.join(FAULTS)}")
+        typer.echo(f"scripts: {', '.join(SCENARIOS)}\nfaults:")
+        columns([(f"  {name}", known.summary) for name, known in FAULTS.items()])
         return
     if scenario is not None and script is not None:
         raise UsageProblem("--scenario and --script are both given; one of them says what is answered")
