@@ -193,3 +193,15 @@ def test_a_turn_of_state_alone_is_served() -> None:
         "content": "",
         "reasoning_details": DETAILS,
     }
+
+
+def test_a_custom_tools_call_goes_back_as_one() -> None:
+    """Its input is free text, which no function takes (N4, C8); without its state it is a call of a function."""
+    call = ToolCallBlock("c", "f", "4 + 4")
+
+    def sent(replay: dict[str, object] | None) -> Any:
+        history = (user("q"), Message("assistant", (call,), replay_state=replay), tool_result("c", "8"))
+        return messages_of("openai", *history)[1]["tool_calls"]
+
+    assert sent(state({"type": "custom"})) == [{"id": "c", "type": "custom", "custom": {"name": "f", "input": "4 + 4"}}]
+    assert sent(None) == [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "4 + 4"}}]

@@ -351,6 +351,19 @@ def test_details_of_a_whole_answer_are_kept_as_they_are() -> None:
     assert outcome.finish.replay_state["reasoning_details"] == tuple(items)
 
 
+@pytest.mark.parametrize(("word", "kept"), [("length", ["a"]), ("tool_calls", ["a", "c"])])
+def test_details_of_a_call_that_was_cut_short_go_with_it(word: str, kept: list[str]) -> None:
+    """A turn that hit its limit keeps no call, and no replay entry of one (C17)."""
+    sealed = [{"type": "reasoning.encrypted", "data": "x", "id": one, "index": place} for place, one in enumerate("ac")]
+    called = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{"}}
+
+    outcome = read_all_ways(stream(said("a"), part(reasoning_details=sealed, tool_calls=[called]), ended(word)))
+
+    state = outcome.finish.replay_state
+    assert state is not None
+    assert [item["id"] for item in state["reasoning_details"]] == kept  # type: ignore[attr-defined]
+
+
 def test_cumulative_details_repeat_themselves() -> None:
     """The item is its last text (W10)."""
     body = stream(detail(text="a", index=0), detail(text="ab", index=0), detail(signature="s", index=0), ended())

@@ -46,9 +46,10 @@ ERROR_MARK: Final = "Error: "
 
 
 class _ReplayEntry(msgspec.Struct):
-    """What the reader kept of one block: the name its reasoning came under, or what rode on a tool call."""
+    """What the reader kept of one block: the name its reasoning came under, or a call's kind and what rode on it."""
 
     field: str | None = None
+    type: str | None = None
     extra_content: Mapping[str, object] | None = None
 
 
@@ -163,6 +164,9 @@ class HistoryWriter:
         call_id = block.id if self._ids is None else self._ids[block.id]
         if self._row.tool_result_names:
             self._names[block.id] = block.name
+        if entry is not None and entry.type == "custom":
+            # Free text, not JSON: https://platform.openai.com/docs/guides/function-calling#custom-tools (2026-08).
+            return {"id": call_id, "type": "custom", "custom": {"name": block.name, "input": block.arguments}}
         arguments = block.arguments if block.arguments.strip() else "{}"
         function = {"name": block.name, "arguments": arguments}
         if entry is None or entry.extra_content is None:

@@ -301,7 +301,9 @@ class Translator:
     def _state(self) -> JsonObject | None:
         """What a replay needs and the blocks do not say: where reasoning stood, and what came with it (R5, N4)."""
         entries = [self._entry(block) for block in self._blocks.opened]
-        details = self._details.state()
+        # What a router says of a call that was cut short goes with it (C17): its id is the call's.
+        cut = [call.native for call in self._calls.listed] if self.ending.meaning == "max-tokens" else []
+        details = [item for item in self._details.state() if item.get("id") not in cut]
         if not details and not any(entries):
             return None
         state: dict[str, object] = {"v": STATE_VERSION, "wire": WIRE, "blocks": entries}
