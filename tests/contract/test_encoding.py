@@ -264,6 +264,15 @@ def test_state_that_is_not_json(value: object) -> None:
     assert caught.value.code == codes.INVALID_OPTIONS
 
 
+def test_a_union_may_be_read_too() -> None:
+    """`decode` takes the closed unions as it takes a class; what does not fit is refused in the same way."""
+    union: Any = StreamChunk
+    assert decode(union, encode(BlockStart(0, "text"))) == BlockStart(0, "text")
+    with pytest.raises(LlmError) as caught:
+        decode(union, "{}")
+    assert caught.value.code == codes.MALFORMED_RESPONSE
+
+
 def test_what_is_no_value() -> None:
     """Section 1: an object that has no JSON form is refused with its type."""
     with pytest.raises(LlmError, match="object is not a value of limen") as caught:

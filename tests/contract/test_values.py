@@ -150,6 +150,16 @@ def test_an_image_is_bytes_or_a_url() -> None:
             ImageBlock(*fields)
 
 
+def test_an_images_bytes_are_copied_where_they_could_change() -> None:
+    """Section 1: values are immutable and hashable, whatever a socket or a file handed over."""
+    buffer = bytearray(b"x")
+
+    image = ImageBlock("image/png", buffer)  # type: ignore[arg-type]  # not everybody runs a checker
+    buffer[:] = b"y"
+
+    assert (image, hash(image)) == (IMAGE, hash(IMAGE))
+
+
 def test_a_signal_is_no_part_of_a_request() -> None:
     """Section 1: two requests that differ in their signal are equal, hash alike, and pickle without it."""
     plain = GenerateOptions("p", "m", [user("Hi")], temperature=0.5)

@@ -40,6 +40,10 @@ class ImageBlock(msgspec.Struct, frozen=True, tag="image", rename="camel", omit_
             raise ValueError("an image is either bytes with a media type, or a URL")
         if self.data is not None and not self.media_type:
             raise ValueError("an image given as bytes names its media type, such as image/png")
+        data: object = self.data
+        if isinstance(data, bytearray | memoryview):
+            # What a socket or a file hands over; what is kept is immutable.
+            force_setattr(self, "data", bytes(data))
 
 
 class ToolCallBlock(msgspec.Struct, frozen=True, tag="tool-call", rename="camel", gc=False):

@@ -116,4 +116,4 @@ def decode_response(data: bytes | str) -> Response:
 
 def decode(kind: type[T], data: bytes | str) -> T:
     """Read a value of one class of the vocabulary; anything else is `MALFORMED_RESPONSE`."""
-    return _read(data, msgspec.json.Decoder(kind, dec_hook=_no_signal), kind.__name__)
+    return _read(data, msgspec.json.Decoder(kind, dec_hook=_no_signal), getattr(kind, "__name__", "that type"))
