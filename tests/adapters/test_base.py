@@ -183,7 +183,11 @@ async def test_a_header_of_the_callers_own_may_carry_the_key() -> None:
 async def test_headers_never_replace_what_is_ours() -> None:
     """User-Agent stays limen's, and a key that was given stays the credential (Q7)."""
     async with ByteServer(answer) as server:
-        headers = {"user-agent": "curl/8", "AUTHORIZATION": "Bearer other", "Content-Type": "application/x-toy"}
+        headers = {
+            "user-agent": "curl/8",
+            "AUTHORIZATION": "Bearer their-own-token",
+            "Content-Type": "application/x-toy",
+        }
         await collected(
             WireAdapter(WireOptions(base_url=server.url, api_key=KEY, headers=headers), ToyCodec()), options()
         )
@@ -365,6 +369,36 @@ async def listed(script: Callable[[Connection], object], **fields: object) -> Se
         assert received.headers["user-agent"] == LIMEN
         assert received.headers["toy-version"] == "1"
         return found
+
+
+async def test_a_route_without_its_key_lists_what_is_configured() -> None:
+    """K4: a route whose key is missing stays browsable; where nothing is configured, it says what is missing."""
+
+    class NoKey:
+        reference = "the variable A"
+
+        async def api_key(self) -> str | None:
+            return None
+
+    settings = WireOptions(base_url="https://a.example", api_key=NoKey(), models=MODELS)
+    adapter = WireAdapter(settings, ToyCodec(models_path="/models"))
+    assert [model.id for model in await adapter.list_models("r")] == ["m", "n"]
+
+    bare = WireAdapter(WireOptions(base_url="https://a.example", api_key=NoKey()), ToyCodec(models_path="/models"))
+    with pytest.raises(LlmError) as caught:
+        await bare.list_models("r")
+    assert caught.value.code == codes.MISSING_CREDENTIAL
+
+
+async def test_a_route_with_a_broken_key_says_so() -> None:
+    """K3, K4: a key that cannot be sent is a fault of its own, also for who only looks."""
+    settings = WireOptions(base_url="https://a.example", api_key="two words", models=MODELS)
+    adapter = WireAdapter(settings, ToyCodec(models_path="/models"))
+
+    with pytest.raises(LlmError) as caught:
+        await adapter.list_models("r")
+
+    assert caught.value.code == codes.INVALID_CREDENTIAL
 
 
 async def test_models_that_the_provider_lists() -> None:

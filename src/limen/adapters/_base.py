@@ -82,14 +82,20 @@ class WireAdapter(LlmAdapter):
     async def list_models(self, provider: str) -> Sequence[ModelInfo]:
         """Return the provider's own list where it has one, else the configured models (R10).
 
-        Facts that are configured for a model are laid over what the provider says of it. Raises `LlmError` as a call
-        would, and `INVALID_CATALOG` for an answer that is no list of models.
+        Facts that are configured for a model are laid over what the provider says of it. A route whose key is missing
+        is browsable all the same (K4): it lists what is configured, if anything is. Raises `LlmError` as a call would,
+        and `INVALID_CATALOG` for an answer that is no list of models.
         """
         configured = tuple(replace(model, provider=provider) for model in self._models.values())
         path = self._codec.models_path
         if path is None:
             return configured
-        key = await self._key(provider)
+        try:
+            key = await self._key(provider)
+        except LlmError as missing:
+            if missing.code != codes.MISSING_CREDENTIAL or not configured:
+                raise
+            return configured
         request = HttpRequest(
             "GET", self._endpoint.url(path), self._endpoint.headers(self._codec.models_headers, key), b""
         )
