@@ -77,8 +77,9 @@ class Bench:
     def options(
         self, *messages: Message, signal: AbortSignal | None = None, tools: Sequence[ToolSpec] = (ADD, NOW)
     ) -> GenerateOptions:
-        """Make a plain request; what more it needs is put in with `msgspec.structs.replace`."""
+        """Make a plain request, with tools where the provider takes any; `but` puts more into it."""
         history = messages or (user(QUESTION),)
+        tools = tools if self.wire.tools else ()
         return GenerateOptions(ROUTE, MODEL, history, tools=tools or None, signal=signal)
 
     async def outcome(self, specification: str) -> Outcome:

@@ -93,7 +93,7 @@ async def _expect_all(bench: Bench, table: Mapping[str, Expected]) -> None:
 
 @check("E3", "statuses", "Every HTTP failure has its code")
 async def _statuses(bench: Bench) -> None:
-    for fault, code in STATUSES.items():
+    for fault, code in {**STATUSES, **bench.wire.codes}.items():
         outcome = await bench.outcome(f"text+{fault}")
         outcome.expect_failure(code)
 

@@ -4,6 +4,7 @@ import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import unquote
 
 import msgspec
 
@@ -22,7 +23,7 @@ from limen.contract import (
 )
 from limen.testing.conformance._bench import MODEL, ROUTE, Bench, but
 from limen.testing.conformance._check import check
-from limen.testing.conformance._outcome import Outcome
+from limen.testing.conformance._outcome import NotApplicable, Outcome
 
 _UNSUPPORTED: Final = ("UNSUPPORTED", "UNSUPPORTED_CONTENT", "UNSUPPORTED_REASONING_EFFORT")
 _PICTURE: Final = b"\x89PNG limen conformance picture"
@@ -122,7 +123,7 @@ async def _model_verbatim(bench: Bench) -> None:
     outcome = await bench.call("text", but(bench.options(), model=model), what=f"model {model!r}")
     outcome.expect_success("stop")
     found = outcome.request.json.get("model")
-    outcome.expect(found == model, f"the provider got {found!r}")
+    outcome.expect(found == model or model in unquote(outcome.request.path), f"the provider got {found!r}")
 
 
 _UNSET: Final = frozenset(
@@ -151,6 +152,7 @@ def _values(value: object) -> Iterator[object]:
 
 @check("Q4", "history-order", "The history is serialized in order, and whole")
 async def _history_order(bench: Bench) -> None:
+    _need_tools(bench)
     history = (
         user("LIMEN-1"),
         assistant(
@@ -171,6 +173,7 @@ async def _history_order(bench: Bench) -> None:
 
 @check("C8", "arguments-back", "A call's arguments go back as the wire takes them: the string as it is, or its object")
 async def _arguments_back(bench: Bench) -> None:
+    _need_tools(bench)
     raw = '{"right": 2.50, "left":[1, 2]}'
     outcome = await bench.call("text", _with_call(bench, raw), what="a call in the history")
     outcome.expect_success("stop")
@@ -185,6 +188,11 @@ async def _arguments_back(bench: Bench) -> None:
     failure = wrong.expect_failure("INVALID_OPTIONS", way="raised")
     wrong.expect("call_1" in failure.message, f"the message does not name the call: {failure.message!r}")
     wrong.expect(not wrong.requests, "a request was made")
+
+
+def _need_tools(bench: Bench) -> None:
+    if not bench.wire.tools:
+        raise NotApplicable("this provider takes no tools")
 
 
 def _with_call(bench: Bench, arguments: str) -> GenerateOptions:
@@ -212,8 +220,9 @@ async def _surrogates(bench: Bench) -> None:
     outcome.expect_success("stop")
     outcome.expect("LIMEN \ufffd END" in list(_texts(outcome.request.json)), "the text did not arrive with U+FFFD")
     number = await bench.call("text", but(bench.options(), temperature=float("nan")), what="a temperature of NaN")
-    number.expect_failure("INVALID_OPTIONS", way="raised")
-    number.expect(not number.requests, "a request was made")
+    if not _refused(number):
+        number.expect_failure("INVALID_OPTIONS", way="raised")
+        number.expect(not number.requests, "a request was made")
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -230,9 +239,8 @@ async def _extra(bench: Bench) -> None:
     outcome.expect(
         outcome.request.json.get("limen_extra") == [1, {"a": None}], "the extra field is not as it was given"
     )
-    own = await bench.call(
-        "text", but(bench.options(), extra={name: {"model": "another"}}), what="extra over the model"
-    )
+    key = next(iter(outcome.request.json))
+    own = await bench.call("text", but(bench.options(), extra={name: {key: "another"}}), what=f"extra over {key}")
     own.expect_failure("INVALID_OPTIONS", way="raised")
     foreign = await bench.call(
         "text", but(bench.options(), extra={"telegraph": {"a": 1}}), what="extra for another wire"

@@ -36,7 +36,8 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     arguments as strings, or as objects; `takes_arguments`: the same for the way back; `no_arguments`: what a call
     without any becomes. `block_events`: whether it has block events of its own (C18). `stop_sequences`: whether it says
     which stop sequence matched. `unknown_events`: what its forward-compatibility rule says of event types that nobody
-    documented (C15).
+    documented (C15). `codes`: what the provider's row makes of a fault, where that differs from the contract's general
+    judgement. `tools`: whether requests may hold tools.
     """
 
     speaker: Speaker
@@ -48,6 +49,8 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: bool = True
     stop_sequences: bool = False
     unknown_events: Literal["ignore", "refuse"] = "ignore"
+    codes: Mapping[str, str] = MappingProxyType({})
+    tools: bool = True
 
     @property
     def name(self) -> str:

@@ -17,9 +17,11 @@ from limen.testing.server._answer import (
     Send,
     Stall,
 )
+from limen.testing.server._chat import ChatSpeaker
 from limen.testing.server._choice import Source, UnknownScenario, model_names, script_of
 from limen.testing.server._fault import Fault, Scene
 from limen.testing.server._faults import FAULTS, spoil
+from limen.testing.server._messages import MessagesSpeaker
 from limen.testing.server._occasion import Occasion
 from limen.testing.server._provider import SPEAKERS, MockProvider
 from limen.testing.server._recorded import RecordedRequest
@@ -50,10 +52,12 @@ __all__ = [
     "Answer",
     "Ask",
     "BrokenFraming",
+    "ChatSpeaker",
     "Chatter",
     "Fault",
     "HangUp",
     "Kind",
+    "MessagesSpeaker",
     "MockProvider",
     "NoCertificate",
     "Occasion",

@@ -24,16 +24,23 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 class ChatSpeaker:
-    """Chat completions: `data:` lines without event names, `[DONE]` at the end."""
+    """Chat completions: `data:` lines without event names, `[DONE]` at the end.
+
+    `counts_unasked` is a host that reports usage whether or not `stream_options.include_usage` asks for it.
+    """
 
     name = "openai-chat"
     base_path = "/v1"
     path = "/chat/completions"
     stream_type = "text/event-stream; charset=utf-8"
 
+    def __init__(self, *, counts_unasked: bool = False) -> None:
+        self._counts_unasked = counts_unasked
+
     def ask(self, body: Mapping[str, object]) -> Ask:
         """Read model, `stream`, the history's length and `stream_options.include_usage`."""
-        return ask_of(body)
+        asked = ask_of(body)
+        return asked._replace(include_usage=asked.include_usage or self._counts_unasked)
 
     def events(self, turn: Turn, ask: Ask) -> Sequence[Send]:
         """Return the role chunk, the fragments, the finish chunk, usage and `[DONE]`."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import asyncio.trsock
+import os
 import socket
 import struct
 from collections.abc import Callable, Sequence
@@ -176,7 +177,8 @@ class Connection(asyncio.Protocol):
             return
         raw: object = self._transport.get_extra_info("socket")
         if isinstance(raw, asyncio.trsock.TransportSocket):
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            # On, 0 seconds: two shorts on Windows, two ints elsewhere.
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("hh" if os.name == "nt" else "ii", 1, 0))
         self._transport.abort()
 
 

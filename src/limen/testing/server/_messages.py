@@ -23,12 +23,17 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 class MessagesSpeaker:
-    """Anthropic messages: named events from `message_start` to `message_stop`, blocks with indexes of their own."""
+    """Anthropic messages: named events from `message_start` to `message_stop`, blocks with indexes of their own.
+
+    `path` is another one where a cloud serves the same wire under its own, such as `:streamRawPredict`.
+    """
 
     name = "anthropic-messages"
     base_path = ""
-    path = "/v1/messages"
     stream_type = "text/event-stream; charset=utf-8"
+
+    def __init__(self, *, path: str = "/v1/messages") -> None:
+        self.path = path
 
     def ask(self, body: Mapping[str, object]) -> Ask:
         """Read model, `stream` and the history's length."""

@@ -1,0 +1,66 @@
+"""Every dialect row of every wire, judged like an adapter of its own: a row is data, and data can be wrong."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from limen import wires
+from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
+from limen.contract import LlmAdapter
+from limen.testing.conformance import WIRES, Endpoint, WireDescription, check_adapter, table
+from limen.testing.server import ChatSpeaker, MessagesSpeaker
+
+CHAT = "openai-chat"
+ROWS = [(wire, row) for wire, rows in wires().items() if wire in WIRES for row in rows]
+
+# What of these hosts differs from their wire, by their documentation; the rows' own pages say where that stands.
+DIFFERENT: dict[tuple[str, str], dict[str, object]] = {
+    (CHAT, "mistral"): {"speaker": ChatSpeaker(counts_unasked=True)},
+    (CHAT, "generic-no-usage"): {"speaker": ChatSpeaker(counts_unasked=True)},
+    (CHAT, "perplexity"): {"speaker": ChatSpeaker(counts_unasked=True), "tools": False},
+    (CHAT, "dashscope"): {"codes": {"quota": "RATE_LIMIT"}},
+    (CHAT, "together"): {"codes": {"403": "CONTEXT_WINDOW_EXCEEDED"}},
+    ("anthropic-messages", "vertex"): {"speaker": MessagesSpeaker(path=":streamRawPredict")},
+}
+
+
+def description(wire: str, row: str) -> WireDescription:
+    return msgspec.structs.replace(WIRES[wire], **DIFFERENT.get((wire, row), {}))
+
+
+def make(wire: str, row: str, endpoint: Endpoint) -> LlmAdapter:
+    if wire == CHAT:
+        return OpenAIChatAdapter(
+            OpenAIChatOptions(
+                base_url=endpoint.base_url,
+                api_key=endpoint.api_key,
+                timeouts=endpoint.timeouts,
+                limits=endpoint.limits,
+                dialect=row,
+            )
+        )
+    return AnthropicAdapter(
+        AnthropicOptions(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            timeouts=endpoint.timeouts,
+            limits=endpoint.limits,
+            dialect=row,
+        )
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wire", "row"), ROWS)
+def test_row(wire: str, row: str) -> None:
+    """The row keeps every promise that its host lets it keep."""
+    report = asyncio.run(check_adapter(lambda endpoint: make(wire, row, endpoint), description(wire, row)))
+
+    assert report.passed, table(report)
+
+
+def test_what_differs_is_a_row() -> None:
+    """Nothing is said of a host that has no row."""
+    assert set(DIFFERENT) <= set(ROWS)
