@@ -43,14 +43,14 @@ def _pattern() -> re.Pattern[str]:
 def remember_secret(secret: str) -> None:
     """Make `scrub` replace this key wherever it occurs from now on, in this process.
 
-    Shorter than 4 characters is not remembered: replacing "k" everywhere would hide nothing and garble all; nor is
-    white space around it.
+    Shorter than 4 characters is not remembered, nor a word of up to 7 letters: replacing "k" or "other" everywhere
+    would hide nothing and garble every sentence. White space around a key is no part of it.
     """
     secret = secret.strip()
     if secret in _remembered:
         _remembered.move_to_end(secret)
         return
-    if len(secret) < 4:
+    if len(secret) < 4 or (len(secret) < 8 and secret.isalpha()):
         return
     for form in _forms(secret):
         _remembered.pop(form, None)

@@ -76,6 +76,7 @@ class Exchange:
         "_over",
         "_tap",
         "_task",
+        "_socket",
         "_transport",
         "content",
         "deadlines",
@@ -99,6 +100,7 @@ class Exchange:
         self._tap = tap
         self._task: asyncio.Task[object] | None = None
         self._transport: asyncio.WriteTransport | None = None
+        self._socket: socket.socket | None = None
         self._closed: asyncio.Future[None] | None = None
         self._fault: BaseException | None = None
         self._forget_abort: Callable[[], None] | None = None
@@ -135,7 +137,7 @@ class Exchange:
 
     def sending(self, writer: AbstractStreamWriter) -> None:
         """The body begins to be written: the connection is there."""
-        self._transport = writer.transport
+        self._use(writer.transport)
         self.deadlines.sent()
 
     def answered(self, response: aiohttp.ClientResponse) -> None:
@@ -147,7 +149,7 @@ class Exchange:
         connection = response.connection
         protocol = None if connection is None else connection.protocol
         if protocol is not None:
-            self._transport = protocol.transport
+            self._use(protocol.transport)
             self._closed = protocol.closed
         headers = response.headers
         self._framed = "content-length" in headers or "transfer-encoding" in headers
@@ -203,13 +205,15 @@ class Exchange:
         if self._over or self._linger is not None or self.pool.pid != os.getpid():
             return False
         self.pool.dropped.append(self)
-        transport = self._transport
-        raw: socket.socket | None = None if transport is None else transport.get_extra_info("socket")
+        self._shut_socket()
+        return self.verdict is None
+
+    def _shut_socket(self) -> None:
+        raw = self._socket
         if raw is not None:
             # A twin of the descriptor, because not every loop's socket object may be shut down (uvloop's may not).
-            with suppress(OSError), socket.fromfd(raw.fileno(), raw.family, raw.type) as twin:
+            with suppress(OSError, ValueError), socket.fromfd(raw.fileno(), raw.family, raw.type) as twin:
                 twin.shutdown(socket.SHUT_RDWR)
-        return self.verdict is None
 
     def received(self, data: bytes) -> None:
         """Show a read to the tap."""
@@ -305,6 +309,11 @@ class Exchange:
         if not self._over:
             self._finish(None, complete=True)
 
+    def _use(self, transport: asyncio.WriteTransport | None) -> None:
+        if transport is not self._transport:
+            self._transport = transport
+            self._socket = None if transport is None else transport.get_extra_info("socket")
+
     # -- the end
 
     def _close_connection(self) -> None:
@@ -318,7 +327,11 @@ class Exchange:
         transport = self._transport
         # close() would wait for unsent bytes, and for a TLS peer's goodbye; abort() does not.
         if transport is not None:
-            transport.abort()
+            try:
+                transport.abort()
+            except AttributeError:
+                # CPython 3.11.2's TLS transport forgets its protocol at a second close(), and that is what it aborts.
+                self._shut_socket()
 
     def _finish(self, error: LlmError | None, *, complete: bool) -> None:
         self._over = True
@@ -336,7 +349,7 @@ class Exchange:
             self._abort_transport()
             if self.response is not None:
                 self.response.close()
-        self._transport = None
+        self._transport = self._socket = None
         self._tell_tap(error)
 
     def _tell_tap(self, error: LlmError | None) -> None:
