@@ -420,6 +420,32 @@ def test_fixture_check(run: Run, tmp_path: Path) -> None:
         assert missing.out == ""
 
 
+def test_fixture_check_of_one_fault(run: Run, tmp_path: Path) -> None:
+    """One fault is told as one."""
+    (tmp_path / "bad.json").write_text('{"schemaVersion": 1, "responses": [{}]}', encoding="utf-8")
+
+    assert run("fixture", "check", "bad.json").err == (
+        "limen: PROVIDER_INVALID_FIXTURE: bad.json has a fault; the line says where\n"
+    )
+
+
+def test_a_request_without_an_id(run: Run) -> None:
+    """A blank request id is wrong usage, not a bug to report."""
+    assert run("fixture", "run", "provider-tool-roundtrip.json", "--request-id", " ") == Done(
+        2, "", "limen: INVALID_OPTIONS: a request's id is not blank\n"
+    )
+
+
+def test_models_of_a_route_without_its_key(run: Run, tmp_path: Path) -> None:
+    """A key that is not there is a fault of the configuration: exit code 2, as for a call (K4)."""
+    configured(tmp_path, '[routes.d]\nadapter = "deepseek"\napi_key_env = "NOT_SET_KEY"\n')
+
+    done = run("models")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("limen: MISSING_CREDENTIAL: the route d has no key: ")
+
+
 def test_mock_lists_what_it_can_do(run: Run) -> None:
     """`limen mock --list` names the scripts and the faults."""
     done = run("mock", "--list")

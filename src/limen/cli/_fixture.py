@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from limen.cli._report import FAILED, WRONG_USAGE, complain
+from limen.cli._report import FAILED, WRONG_USAGE, UsageProblem, complain
 from limen.contract import encode
 
 app = typer.Typer(help="Play or check a fixture of the offline provider.", no_args_is_help=True)
@@ -21,6 +21,8 @@ def run(
     request_id: Annotated[str, typer.Option(help="The id of the request that is answered.")] = "request-1",
 ) -> None:
     """Print chunks and responses as JSON lines."""
+    if not request_id.strip():
+        raise UsageProblem("a request's id is not blank")
     raise typer.Exit(asyncio.run(_run(file, request_id)))
 
 
@@ -51,6 +53,10 @@ def check(file: File) -> None:
     for path, sentence in faults:
         typer.echo(f"{path}: {sentence}")
     if faults:
-        complain("PROVIDER_INVALID_FIXTURE", f"{file} has {len(faults)} faults; each line says where")
+        complain("PROVIDER_INVALID_FIXTURE", f"{file} has {_counted(len(faults))} says where")
         raise typer.Exit(FAILED)
     typer.echo(f"{file}: well-formed")
+
+
+def _counted(faults: int) -> str:
+    return "a fault; the line" if faults == 1 else f"{faults} faults; each line"

@@ -7,7 +7,7 @@ import typer
 from limen import _compose
 from limen.cli import _settings
 from limen.cli._calls import check_route, finish
-from limen.cli._report import FAILED, complain_failure
+from limen.cli._report import complain_failure
 from limen.cli._show import columns
 from limen.config import Config, Route, load
 from limen.contract import LlmError, ModelInfo
@@ -60,8 +60,7 @@ async def _models(route: str | None) -> int:
             try:
                 rows += [_model_row(model) for model in await llm.list_models(name)]
             except LlmError as error:
-                complain_failure(error.failure)
-                failed = FAILED
+                failed = max(failed, complain_failure(error.failure))
     if len(rows) > 1:
         columns(rows)
     elif not failed:
