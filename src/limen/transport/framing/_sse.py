@@ -18,8 +18,9 @@ _BOM: Final = b"\xef\xbb\xbf"
 # What a line may hold beside an event's data: a field's name, a colon, a space.
 _LINE_OVERHEAD: Final = 64
 
-# A wire has a dozen types of event; a body that makes up new ones is read line by line from here on.
-_NAMES_MAX: Final = 64
+# Lines that name an event, with the name: a wire has a dozen; what a body makes up beyond these is not kept.
+_NAMES: Final[dict[bytes, str]] = {}
+_NAMES_MAX: Final = 128
 
 
 class SseEvent(msgspec.Struct, frozen=True, gc=False):
@@ -56,7 +57,6 @@ class SseDecoder:
         "_line",
         "_marker",
         "_name",
-        "_names",
         "_out",
         "_size",
         "_starting",
@@ -73,7 +73,6 @@ class SseDecoder:
         self._after_cr = False
         self._line = bytearray()  # a line that has not ended yet
         self._name: str | None = None
-        self._names: dict[bytes, str] = {}  # lines that were seen to name an event, with the name
         self._data: list[bytes] = []
         self._size = 0
         self._out: list[SseEvent] = []
@@ -175,7 +174,7 @@ class SseDecoder:
             self._lines(rest)
 
     def _ordinary(self, data: bytes) -> bool:
-        """Cut out events of one shape, `data: {…}` alone or behind a known `event:` line; say whether all were that.
+        """Cut out events of one shape, `data: {…}` alone or behind an `event:` line; say whether all were that.
 
         The number of line ends tells that no event has a line more, so none of them is looked at twice.
         """
@@ -188,14 +187,15 @@ class SseDecoder:
                 return False
         else:
             blocks = data[:-2].split(b"\n\n")
-            names = self._names
-            events = [
-                SseEvent(names[first], payload)
-                for first, _, payload in [block.partition(b"\ndata: ") for block in blocks]
-                if first in names and payload[:1] == b"{"
-            ]
-            if ends != 3 * len(events):
+            if ends != 3 * len(blocks):
                 return False
+            events = []
+            for block in blocks:
+                first, _, payload = block.partition(b"\ndata: ")
+                name = _NAMES.get(first) or _event_name(first)
+                if name is None or payload[:1] != b"{":
+                    return False
+                events.append(SseEvent(name, payload))
         self._out += events
         return True
 
@@ -232,8 +232,6 @@ class SseDecoder:
                     self._overflow()
             case b"event":
                 self._name = str(value, "utf-8", "replace") or None
-                if self._name is not None and len(self._names) < _NAMES_MAX and line.startswith(b"event: "):
-                    self._names[line] = self._name
             case b"error":
                 if _is_json(value) and value.strip() != b"null":
                     self._out.append(SseEvent("error", value))
@@ -260,6 +258,16 @@ class SseDecoder:
             f"one event of the answer is larger than {self._limit} bytes; limits.event_bytes sets the limit",
             codes.MALFORMED_RESPONSE,
         )
+
+
+def _event_name(line: bytes) -> str | None:
+    """Return the name in a line `event: name`, or nothing where it is another line, or more than one."""
+    if not line.startswith(b"event: ") or b"\n" in line:
+        return None
+    name = str(line[7:], "utf-8", "replace")
+    if name and len(_NAMES) < _NAMES_MAX:
+        _NAMES[line] = name
+    return name or None
 
 
 def _is_json(data: bytes) -> bool:
