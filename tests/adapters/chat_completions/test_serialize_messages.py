@@ -165,6 +165,11 @@ def test_a_user_message_may_hold_results_and_text() -> None:
     ]
 
 
+def test_a_tool_message_without_results_says_nothing() -> None:
+    """It is nobody's turn, so no turn is made up for it (Q4)."""
+    assert messages_of("generic", user("a"), Message("tool", ())) == [{"role": "user", "content": "a"}]
+
+
 class TestToolIds:
     """Ids that a dialect refuses are rewritten in the request only (C9)."""
 

@@ -119,7 +119,7 @@ class HistoryWriter:
                 own.append((position, block))
         if message.role == "tool" and own:
             self._refuse(f"messages[{index}].content[{own[0][0]}]", "a tool message holds tool results only")
-        if own or not message.content:
+        if own or (not message.content and message.role != "tool"):
             self._flush_images()
             role = self._row.system_role if message.role == "system" else "user"
             self._out.append({"role": role, "content": self._parts(index, own, images=role == "user")})
