@@ -304,6 +304,15 @@ def test_refusal_says_why() -> None:
     ]
 
 
+def test_stop_reasons_show_no_secret() -> None:
+    """A word that nobody knows may hold anything: neither message nor code contains a credential (E5)."""
+    failure = read_all_ways(started() + text(0, "a") + stopped("sk-abcdefghijklmnopqrstuv")).finish.reason.failure
+
+    assert failure is not None
+    assert (failure.code, failure.provider_code) == (codes.UNKNOWN_FINISH, "[redacted]")
+    assert "sk-abc" not in failure.message
+
+
 def test_refusals_show_no_secret() -> None:
     """Words of the provider are scrubbed before they become a message (E5)."""
     details = {"explanation": "Not with sk-ant-abcdefghijklmnop", "category": None}

@@ -234,6 +234,7 @@ def test_E5_messages_are_scrubbed_and_bounded() -> None:
     assert key not in failure.message
     assert failure.message.startswith("bad key [redacted] ")
     assert (len(failure.message), failure.provider_code) == (1_000, "[redacted]")
+    assert key not in classify_answer(502, {"content-type": key}, b"<html></html>").message
 
 
 IN_STREAM = [

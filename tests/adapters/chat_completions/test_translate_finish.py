@@ -221,6 +221,14 @@ def test_a_refusal_that_holds_a_key_is_scrubbed() -> None:
     assert outcome.failure.message == "I cannot use [redacted]."
 
 
+def test_a_finish_word_that_holds_a_key_is_scrubbed() -> None:
+    """Neither the message nor the provider's code contains a credential (E5)."""
+    outcome = read(stream(said("a"), ended("sk-abcdefghijklmnopqrstuv")))
+
+    assert outcome.failure.provider_code == "[redacted]"
+    assert "sk-abc" not in repr(outcome)
+
+
 def test_a_blank_refusal_is_none() -> None:
     """Nothing was refused (W2)."""
     assert read(stream(part(refusal=" "), said("a"), ended())).kind == "stop"

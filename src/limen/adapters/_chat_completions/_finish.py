@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from limen.adapters._chat_completions._reading import FinishMeaning
-from limen.contract import Failure, codes, replace_surrogates
+from limen.contract import Failure, codes, replace_surrogates, scrub
 
 WORDS: Final[Mapping[str, FinishMeaning]] = {
     "stop": "stop",
@@ -58,7 +58,8 @@ class Ending:
         """Take a finish word that is not empty; of equal ones the first stays."""
         meaning: str | None = self._words.get(word) or WORDS.get(word)
         if meaning is None:
-            word = replace_surrogates(word)
+            # Nobody knows what such a word may hold (E5).
+            word = scrub(replace_surrogates(word))
             meaning = codes.SERVER if word.startswith("malformed_") else codes.UNKNOWN_FINISH
         rank = _UNKNOWN_RANK if meaning == codes.UNKNOWN_FINISH else _RANKS.get(meaning, _ERROR_RANK)
         if rank > self._rank:

@@ -207,7 +207,7 @@ def _message(facts: ErrorFacts, status: int | None, headers: Mapping[str, str]) 
         said = f"the provider answered HTTP {status} without a message"
     if facts.kind == "html":
         media = headers.get("content-type", "text/html").partition(";")[0].strip()[:_MAX_WORD]
-        said += f", but with a page ({media})" + (f": {scrub(facts.message)}" if facts.message else "")
+        said += f", but with a page ({scrub(media)})" + (f": {scrub(facts.message)}" if facts.message else "")
     if facts.provider_code is not None:
         said += f"; its code is {_word(facts.provider_code)}"
     if status is not None and 300 <= status < 400:

@@ -55,7 +55,7 @@ def failed(word: str, code: str, details: WireStopDetails | None) -> Failure:
         message = f"the answer ended for a reason that nobody documented: {scrub(word)}"
     else:
         message = f"the provider ended the answer with {scrub(word)}"
-    return Failure(message, code, phase="mid-stream", provider_code=word)
+    return Failure(message, code, phase="mid-stream", provider_code=scrub(word))
 
 
 def _refusal(details: WireStopDetails | None) -> str:
