@@ -124,9 +124,15 @@ class MessagesReader:
 
     def _take(self, frames: Sequence[SseEvent]) -> list[StreamChunk]:
         chunks: list[StreamChunk] = []
-        parse, translate, translator = self._parser.events, self._translator.feed, self._translator
+        ordinary, parse = self._parser.ordinary, self._parser.rare
+        translate, translator = self._translator.feed, self._translator
         try:
             for frame in frames:
+                delta = ordinary(frame.event, frame.data)
+                if delta is not None:
+                    self.events += 1
+                    chunks += translate(delta)
+                    continue
                 for event in parse(frame.event, frame.data):
                     self.events += 1
                     chunks += translate(event)

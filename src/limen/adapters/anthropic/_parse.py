@@ -83,7 +83,7 @@ _MAX_WORDS: Final = 120
 
 
 class Parser:
-    """One answer's events: `events` reads the data of each in order and returns what it means, mostly one value.
+    """One answer's events, each read in order: by `ordinary`, and where that returns nothing, by `rare`.
 
     Raises `LlmError` `MALFORMED_RESPONSE`. Keeps only halves of surrogate pairs, which wait for the next delta of
     their block (S5).
@@ -95,21 +95,32 @@ class Parser:
         self._depth = depth
         self._halves: dict[int | None, tuple[str, str]] = {}
 
-    def events(self, name: str | None, payload: bytes) -> list[Event]:
-        """Read one event; an unknown one gives nothing. What the fast decoder reads holds no half of a pair."""
+    def ordinary(self, name: str | None, payload: bytes) -> WireEvent | None:
+        """Read an event that is a delta of text, thinking or arguments and nothing else, as nearly all are.
+
+        What the fast decoder reads holds no half of a pair, and what is shorter than so many pairs of brackets is not
+        nested too deep (S2).
+        """
+        if len(payload) > 2 * self._depth and payload.count(b"{") + payload.count(b"[") > self._depth:
+            return None
         try:
-            if len(payload) > self._depth and payload.count(b"{") + payload.count(b"[") > self._depth:
-                return self._carefully(name, payload)
             event = _EVENT.decode(payload)
         except (msgspec.DecodeError, RecursionError):
-            return self._carefully(name, payload)
-        if event.type == "content_block_delta" and not event.error and name != "error":
-            delta = event.delta
-            if delta is not None and delta.type in _FIELDS and not self._halves:
-                return [event]
-        return self._any(name, event, payload)
+            return None
+        delta = event.delta
+        if (
+            delta is None
+            or event.type != "content_block_delta"
+            or delta.type not in _FIELDS
+            or event.error
+            or name == "error"
+            or self._halves
+        ):
+            return None
+        return event
 
-    def _carefully(self, name: str | None, payload: bytes) -> list[Event]:
+    def rare(self, name: str | None, payload: bytes) -> list[Event]:
+        """Read an event that is not ordinary: return what it means, mostly one value; an unknown one gives nothing."""
         try:
             event = loads(payload, _EVENT, depth=self._depth)
         except (msgspec.DecodeError, TooDeep) as fault:
