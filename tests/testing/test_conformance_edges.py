@@ -114,7 +114,7 @@ def test_a_call_that_ends_before_its_request() -> None:
 
     result = judged("abort", bent(around=fails))
 
-    assert result.detail == "stall-before-headers: the call ended before its request was seen"
+    assert result.detail == "stall-before-headers: the call ended before the provider fell silent"
     assert result.stream == ['raised LlmError {"message":"never","code":"SERVER"}']
 
 

@@ -8,6 +8,7 @@ pytest.
 from limen.testing.conformance._check import CHECKS, Check
 from limen.testing.conformance._command import UsageError, run_check
 from limen.testing.conformance._judge import check_adapter, check_stream, rules
+from limen.testing.conformance._oddities import Oddity
 from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome
 from limen.testing.conformance._report import Report, Result, page, table
 from limen.testing.conformance._wire import API_KEY, WIRES, Endpoint, Factory, WireDescription, wire_named
@@ -21,6 +22,7 @@ __all__ = [
     "Endpoint",
     "Factory",
     "NotApplicable",
+    "Oddity",
     "Outcome",
     "Report",
     "Result",

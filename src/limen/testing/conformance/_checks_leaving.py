@@ -24,14 +24,19 @@ async def _silent(
     number = len(bench.mock.requests) + 1
     stream = bench.adapter.stream(bench.options(signal=controller.signal))
     call = asyncio.create_task(collect(silence, stream))
-    arrival = asyncio.create_task(bench.mock.request(number, timeout=PATIENCE))
-    done, _ = await asyncio.wait({call, arrival}, return_when=asyncio.FIRST_COMPLETED)
+    silence_began = asyncio.create_task(_stalled(bench, number))
+    done, _ = await asyncio.wait({call, silence_began}, return_when=asyncio.FIRST_COMPLETED)
     if call in done:
-        arrival.cancel()
-        raise Broken(f"{silence}: the call ended before its request was seen", call.result())
-    request = await arrival
-    await request.stalled.wait(PATIENCE)
+        silence_began.cancel()
+        raise Broken(f"{silence}: the call ended before the provider fell silent", call.result())
+    request = await silence_began
     return call, request
+
+
+async def _stalled(bench: Bench, number: int) -> RecordedRequest:
+    request = await bench.mock.request(number, timeout=PATIENCE)
+    await request.stalled.wait(PATIENCE)
+    return request
 
 
 @check("Q6", "abort", "The caller's abort reaches the open request, also while the provider is silent", basic=True)

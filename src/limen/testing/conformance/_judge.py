@@ -10,6 +10,7 @@ from limen.testing.conformance import (
     _checks_ends,
     _checks_failures,
     _checks_leaving,
+    _checks_oddities,
     _checks_request,
     _checks_state,
 )
@@ -21,7 +22,15 @@ from limen.testing.conformance._report import Report, Result, Verdict
 from limen.testing.conformance._wire import Factory, WireDescription, wire_named
 
 # Importing these files fills the table of checks.
-_FILES = (_checks_blocks, _checks_ends, _checks_failures, _checks_leaving, _checks_request, _checks_state)
+_FILES = (
+    _checks_blocks,
+    _checks_ends,
+    _checks_failures,
+    _checks_leaving,
+    _checks_oddities,
+    _checks_request,
+    _checks_state,
+)
 
 
 def rules() -> list[str]:

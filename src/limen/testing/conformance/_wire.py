@@ -1,12 +1,14 @@
 """What the judge must know of a wire, and what it hands to the adapter's author."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from limen.contract import Limits, LlmAdapter, Timeouts
+from limen.testing.conformance import _oddities
+from limen.testing.conformance._oddities import Oddity
 from limen.testing.server import SPEAKERS, Speaker
 
 API_KEY: Final = "sk-limen-conformance-0123456789abcdef"
@@ -37,7 +39,7 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     without any becomes. `block_events`: whether it has block events of its own (C18). `stop_sequences`: whether it says
     which stop sequence matched. `unknown_events`: what its forward-compatibility rule says of event types that nobody
     documented (C15). `codes`: what the provider's row makes of a fault, where that differs from the contract's general
-    judgement. `tools`: whether requests may hold tools.
+    judgement. `oddities`: what its hosts send beside its documentation. `tools`: whether requests may hold tools.
     """
 
     speaker: Speaker
@@ -50,6 +52,7 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     stop_sequences: bool = False
     unknown_events: Literal["ignore", "refuse"] = "ignore"
     codes: Mapping[str, str] = MappingProxyType({})
+    oddities: Sequence[Oddity] = ()
     tools: bool = True
 
     @property
@@ -64,13 +67,14 @@ def _speaker(name: str) -> Speaker:
 
 WIRES: Final[Mapping[str, WireDescription]] = MappingProxyType(
     {
-        "openai-chat": WireDescription(speaker=_speaker("openai-chat")),
+        "openai-chat": WireDescription(speaker=_speaker("openai-chat"), oddities=_oddities.CHAT),
         "anthropic-messages": WireDescription(
             speaker=_speaker("anthropic-messages"),
             takes_arguments="object",
             block_events=True,
             stop_sequences=True,
             no_arguments="{}",
+            oddities=_oddities.MESSAGES,
         ),
     }
 )
