@@ -246,6 +246,8 @@ IN_STREAM = [
     (b'{"error":{"code":"provider_unavailable","message":"m"}}', "m", codes.SERVER, "provider_unavailable"),
     (b'{"error":{"code":503,"message":"overloaded"}}', "overloaded", codes.OVERLOADED, "503"),
     (b'{"error":{"code":404,"message":"m"}}', "m", "HTTP_404", "404"),
+    (b'{"type":"message_delta","error":{"message":"m","type":"api_error"}}', "m", codes.SERVER, "api_error"),
+    (b'{"type":"rate_limit_error","error":"m"}', "m", codes.RATE_LIMIT, "rate_limit_error"),
     (b'{"error":{"code":"429","message":"m"}}', "m", codes.RATE_LIMIT, "429"),
     (b'{"error":{"code":"1302","message":"m"}}', "m", codes.SERVER, "1302"),
     (b'{"error":{"code":"999","message":"m"}}', "m", codes.SERVER, "999"),

@@ -232,7 +232,8 @@ class _Reader:
     def _codes(self, wire: _Wire) -> None:
         for word in (wire.code, wire.status_code, wire.reason):
             self._word(word, self._words)
-        for word in (wire.type, wire.error_type, wire.status):
+        # Beside an error of its own, a type is the envelope's: {"type": "message_delta", "error": {…}}.
+        for word in (None if isinstance(wire.error, dict) else wire.type, wire.error_type, wire.status):
             self._word(word, self._types)
         for number in (wire.http_status_code, wire.status_code, wire.status, wire.code):
             if self._status is None:
