@@ -75,6 +75,15 @@ def test_whole_message_without_content() -> None:
     assert reason.failure.code == codes.EMPTY_RESPONSE
 
 
+def test_whole_message_whose_content_is_null_or_absent() -> None:
+    """Null, absent and empty content are one thing, so the stop reason decides (W2, C12)."""
+    refused = read_all_ways(b'{"type":"message","content":null,"stop_reason":"refusal"}').finish.reason
+    cut = read_all_ways(b'{"type":"message","stop_reason":"max_tokens"}').finish.reason
+
+    assert refused.failure is not None
+    assert (refused.failure.code, cut.kind) == (codes.CONTENT_FILTER, "max-tokens")
+
+
 def test_whole_message_of_another_shape() -> None:
     """A block that no variant has makes a whole answer MALFORMED_RESPONSE (C15)."""
     assert read_all_ways(b'{"type":"message","content":[{"type":"text","text":5}]}') == Outcome(

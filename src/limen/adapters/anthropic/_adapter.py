@@ -159,7 +159,7 @@ class MessagesReader:
         if message.error or message.type == "error":
             self._fail_with(LlmError.of(self._classify(body, "first-event")))
             return []
-        if message.content is None:
+        if message.content is None and message.type != "message":
             self._fail(f"the answer is no message: {first_words(body)}")
             return []
         self.events += 1
