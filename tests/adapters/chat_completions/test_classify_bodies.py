@@ -302,6 +302,8 @@ def test_S5_a_lone_half_in_an_error_is_replaced() -> None:
     """An escaped half of a surrogate pair would make a failure that no log can take: it is U+FFFD (S5)."""
     failure = classify_event(rb'{"error":{"message":"m\ud83d","code":"c\ud83d"}}')
     assert (failure.message, failure.provider_code) == ("m\ufffd", "c\ufffd")
+    in_a_name = classify_event(rb'{"error":{"message":"m","x\ud83d":1,"n":1e999,"b":123456789012345678901234567890}}')
+    assert (in_a_name.message, in_a_name.code) == ("m", codes.SERVER)
 
 
 def test_depth_and_breadth_are_bounded() -> None:

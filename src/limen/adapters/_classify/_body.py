@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from limen.contract import TooDeep, loads
+from limen.contract import TooDeep, dumps, loads
 
 BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]
 
@@ -98,6 +98,7 @@ class _Headers(msgspec.Struct):
 
 
 _JSON: Final = msgspec.json.Decoder(object)
+_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_error(body: bytes) -> ErrorFacts:
@@ -119,7 +120,9 @@ def read_error(body: bytes) -> ErrorFacts:
 
 def _json(text: str) -> object:
     try:
-        return loads(text.encode("utf-8", "surrogatepass"), _JSON)
+        value = loads(text.encode("utf-8", "surrogatepass"), _JSON)
+        # Lone halves of surrogate pairs may stand in any text and in any name; from here on they are U+FFFD (S5).
+        return _JSON.decode(dumps(value)) if _HALF.search(text) else value
     except (msgspec.DecodeError, TooDeep):
         return None
 
