@@ -32,7 +32,9 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(pytester: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResult:
     pytester.makepyfile(source)
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-q", *arguments)
+    return pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "-q", "-o", "asyncio_default_fixture_loop_scope=function", *arguments
+    )
 
 
 GOOD = """

@@ -23,7 +23,7 @@ __all__ = [
     "check_stream",
 ]
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # pragma: no branch
     # A checker reads the imports above; a `__getattr__` that it could see would hide misspelt names from it.
 
     def __getattr__(name: str) -> object:
