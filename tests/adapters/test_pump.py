@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -473,6 +474,25 @@ async def test_a_dropped_stream_closes_its_socket_and_warns() -> None:
         await asyncio.wait_for(server.client_gone.wait(), 0.25)
         await transport.aclose()
         assert await anext(stream) == BlockStart(0, "text")
+
+
+async def test_an_abandoned_stream_closes_its_socket_in_silence() -> None:
+    """A stream whose reader has warned already gives its connection up without a second warning (R11)."""
+    async with streaming(answering(said("a"))) as (stream, server):
+        stream.abandon()
+        transport = Transport(None, Timeouts(), Limits())
+        codec = ToyCodec()
+        reader = codec_reader(codec, None)
+        kept = [WireStream(WireCall(lambda _f: transport.open(post(server.url)), reader, codec.classify, lambda: 0.0))]
+        assert await anext(kept[0]) == BlockStart(0, "text")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            kept[0].abandon()
+            kept[0].abandon()
+            forget(kept)
+        await asyncio.wait_for(server.client_gone.wait(), 0.25)
+        await transport.aclose()
+    assert told == []
 
 
 def forget(kept: list[WireStream]) -> None:

@@ -481,3 +481,17 @@ async def test_a_chain_that_cannot_be_closed_is_left() -> None:
         await anext(stream)
 
     assert adapter.left == 1
+
+
+async def test_an_interceptor_that_asked_nobody_is_dropped_with_its_stream() -> None:
+    """R7, R11: a stream that never reached an adapter warns as any other when it is dropped."""
+
+    async def answer(options: GenerateOptions, following: Next) -> Chunks:
+        for chunk in ANSWER:
+            yield chunk
+
+    stream = using(serving(Scripted()), answer).stream(asking())
+    assert await anext(stream) == ANSWER[0]
+
+    with pytest.warns(ResourceWarning, match="a stream of route/model-1 was dropped"):
+        del stream

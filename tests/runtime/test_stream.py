@@ -13,6 +13,7 @@ from limen.contract import (
     Failure,
     Finish,
     FinishReason,
+    GenerateOptions,
     LlmError,
     Message,
     ModelSource,
@@ -31,6 +32,7 @@ from runtime._adapters import (
     OPEN,
     USAGE,
     Batched,
+    BatchStream,
     Gate,
     Scripted,
     asking,
@@ -369,6 +371,34 @@ async def test_a_dropped_stream_warns_and_lets_its_connection_go() -> None:
     for _ in range(3):
         await asyncio.sleep(0)
     assert adapter.left == 1
+
+
+async def test_a_dropped_stream_warns_once() -> None:
+    """R11: what a stream was read from gives its connection up with it, and whoever noticed has warned."""
+
+    class Abandoned(Batched):
+        abandoned = 0
+
+        def stream(self, options: GenerateOptions) -> BatchStream:
+            made = AbandonedStream(self.batches)
+            made.adapter = self
+            return made
+
+    class AbandonedStream(BatchStream):
+        adapter: Abandoned
+
+        def abandon(self) -> None:
+            self.adapter.abandoned += 1
+            raise OSError("in a finalizer, nobody hears of it")
+
+    adapter = Abandoned(OPEN)
+    stream = serving(adapter).stream(asking())
+    await anext(stream)
+
+    with pytest.warns(ResourceWarning) as told:
+        del stream
+
+    assert adapter.abandoned == len(told) == 1
 
 
 async def test_a_finished_or_unread_stream_is_dropped_in_silence() -> None:

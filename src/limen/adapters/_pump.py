@@ -124,6 +124,11 @@ class WireStream:
         if self._answer is not None:
             await self._answer.close()
 
+    def abandon(self) -> None:
+        """Give the connection up from a finalizer of the reader, who warns himself; touches no loop (R11, T2)."""
+        if self._answer is not None:
+            self._answer.abandon()
+
     async def _begin(self) -> None:
         failure: LlmError | None = None
         try:

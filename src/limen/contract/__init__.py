@@ -60,6 +60,7 @@ from limen.contract._models import Effort, Modality, ModelInfo, ProviderInfo
 from limen.contract._options import CacheHint, GenerateOptions
 from limen.contract._ports import (
     WIRE_TAP,
+    Abandonable,
     AdapterCall,
     BatchSource,
     CallFacts,
@@ -91,6 +92,7 @@ __all__ = [
     "STOP",
     "TOOL_CALLS",
     "WIRE_TAP",
+    "Abandonable",
     "AbortController",
     "AbortError",
     "AbortSignal",

@@ -114,6 +114,15 @@ class BatchSource(Protocol):
         ...
 
 
+@runtime_checkable
+class Abandonable(Protocol):
+    """A stream that can give its connection up from a finalizer of its reader, who warns of it (R11)."""
+
+    def abandon(self) -> None:
+        """Give up what is open, without a warning, and without touching a loop (T2)."""
+        ...
+
+
 class WireRequest(msgspec.Struct, frozen=True):
     """A request as it would be sent: `path` is what follows the base URL; secrets are masked in `headers`."""
 

@@ -3,10 +3,12 @@
 import asyncio
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from time import perf_counter
 from typing import Final
 
 from limen.contract import (
+    Abandonable,
     AbortError,
     AbortSignal,
     Arrived,
@@ -272,6 +274,13 @@ class Attempt(Source):
         if self._aborting is not None:
             await asyncio.wait([self._aborting])
         await close_stream(closable)
+
+    def abandon(self) -> None:
+        """Nobody reads on, and who noticed has warned: for a finalizer, so no loop is touched (R11, T2)."""
+        closable: object = self._closable
+        with suppress(Exception):
+            if isinstance(closable, Abandonable):
+                closable.abandon()
 
     async def _leave_quietly(self) -> None:
         try:

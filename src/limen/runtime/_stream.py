@@ -296,6 +296,8 @@ class ModelStream:
         # The chain's streams know each other; without this they would wait for the cycle collector. What closes
         # their sockets is their own finalizers: this one touches no loop (T2).
         self._dispatcher.opened.clear()
+        if self._dispatcher.attempt is not None:
+            self._dispatcher.attempt.abandon()
         warnings.warn(
             f"a stream of {self._options.provider}/{self._options.model} was dropped before its end; "
             "use `async with` or `await stream.aclose()`",

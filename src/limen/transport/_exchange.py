@@ -74,9 +74,10 @@ class Exchange:
         "_framed",
         "_linger",
         "_over",
+        "_severed",
+        "_socket",
         "_tap",
         "_task",
-        "_socket",
         "_transport",
         "content",
         "deadlines",
@@ -107,6 +108,7 @@ class Exchange:
         self._linger: asyncio.TimerHandle | None = None
         self._framed = True
         self._over = False
+        self._severed = False
         pool.live.add(self)
 
     @property
@@ -202,8 +204,9 @@ class Exchange:
 
     def sever(self) -> bool:
         """Shut the socket down, touching no loop: for finalizers (T2, R11). Says whether there was anything left."""
-        if self._over or self._linger is not None or self.pool.pid != os.getpid():
+        if self._over or self._severed or self._linger is not None or self.pool.pid != os.getpid():
             return False
+        self._severed = True
         self.pool.dropped.append(self)
         self._shut_socket()
         return self.verdict is None
