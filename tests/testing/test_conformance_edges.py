@@ -1,13 +1,24 @@
 """Where a check does not apply, and what it says of adapters that are stranger than wrong."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 import msgspec
 import pytest
 
-from limen.contract import AbortSignal, Finish, GenerateOptions, LlmAdapter, LlmError, StreamChunk
+from limen.contract import (
+    AbortSignal,
+    BlockEnd,
+    Finish,
+    GenerateOptions,
+    LlmAdapter,
+    LlmError,
+    StreamChunk,
+    ToolCallBlock,
+    ToolCallDelta,
+)
 from limen.testing.conformance import API_KEY, WIRES, Endpoint, Factory, Result, WireDescription, check_adapter
 from limen.testing.conformance._check import check
 from testing._bent import Bent, bent, good, only
@@ -50,11 +61,44 @@ def test_a_wire_without_reasoning() -> None:
     assert judged("finish-rule", wire=wire).verdict == "pass"
 
 
-def test_a_wire_that_hands_over_objects() -> None:
-    """Where arguments are objects there is no raw string to keep."""
+def handing_over_objects(written: Callable[[str], str]) -> Factory:
+    """An adapter for a wire that hands over each call whole, its arguments as an object."""
+
+    def whole(chunk: StreamChunk) -> Iterable[StreamChunk]:
+        match chunk:
+            case ToolCallDelta():
+                return ()
+            case BlockEnd(index=index, block=ToolCallBlock() as call):
+                arguments = written(call.arguments)
+                block = msgspec.structs.replace(call, arguments=arguments)
+                return (ToolCallDelta(index, call.id, call.name, arguments), BlockEnd(index, block))
+            case _:
+                return (chunk,)
+
+    return bent(each=whole)
+
+
+def compact(arguments: str) -> str:
+    return msgspec.json.format(arguments, indent=-1)
+
+
+def parsed(arguments: str) -> str:
+    return json.dumps(json.loads(arguments), separators=(",", ":"))
+
+
+@pytest.mark.parametrize(("written", "verdict"), [(compact, "pass"), (parsed, "fail")])
+def test_a_wire_that_hands_over_objects(written: Callable[[str], str], verdict: str) -> None:
+    """Where arguments are objects, their bytes without white space are the string; parsing them loses digits (C8)."""
     wire = msgspec.structs.replace(CHAT, arguments="object")
 
-    assert judged("raw-arguments", wire=wire).verdict == "n/a"
+    assert judged("raw-arguments", handing_over_objects(written), wire).verdict == verdict
+
+
+def test_a_wire_that_hands_over_objects_cuts_none_short() -> None:
+    """A call that is an object arrives whole or not at all, so none is cut (C17)."""
+    wire = msgspec.structs.replace(CHAT, arguments="object")
+
+    assert judged("cut-call", wire=wire).verdict == "n/a"
 
 
 def test_a_wire_that_refuses_unknown_events() -> None:

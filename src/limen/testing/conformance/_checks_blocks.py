@@ -136,15 +136,16 @@ async def _open_after_failure(bench: Bench) -> None:
 
 @check("C8", "raw-arguments", "Tool arguments stay the raw string, however they are written")
 async def _raw_arguments(bench: Bench) -> None:
+    objects = bench.wire.arguments == "object"
     raw = '{"b": 1.50,  "a":[1e2, "\\u00e9\\"}{"],\n "a":null}'
-    fragments = [raw[:7], raw[7:8], raw[8:]]
-    script = Script([Turn([ToolCall("call_1", "add", fragments)])])
+    if objects:  # on one line, for wires that are framed by lines; the white space is the wire's and not the model's
+        raw = raw.replace("\n", "")
+    script = Script([Turn([ToolCall("call_1", "add", [raw[:7], raw[7:8], raw[8:]])])])
     outcome = await bench.call(script, what="a call with oddly written arguments")
     outcome.expect_success("tool-calls")
-    if bench.wire.arguments == "object":
-        raise NotApplicable("this wire hands over arguments as objects")
     arguments = [call.arguments for call in outcome.calls]
-    outcome.expect(arguments == [raw], f"the arguments are {arguments}, expected {raw!r}")
+    expected = '{"b":1.50,"a":[1e2,"\\u00e9\\"}{"],"a":null}' if objects else raw
+    outcome.expect(arguments == [expected], f"the arguments are {arguments}, expected {expected!r}")
 
 
 @check("C8", "split-call", "A tool call split over events keeps one index and one raw JSON", basic=True)
@@ -280,6 +281,8 @@ async def _surrogate_halves(bench: Bench) -> None:
 
 @check("C17", "cut-call", "A call that was cut short by the token limit ends as it arrived")
 async def _cut_call(bench: Bench) -> None:
+    if bench.wire.arguments == "object":
+        raise NotApplicable("this wire hands over arguments as objects, which are never cut short")
     outcome = await bench.outcome("max-tokens-tool")
     outcome.expect_success("max-tokens")
     arguments = [call.arguments for call in outcome.calls]
