@@ -288,6 +288,16 @@ async def test_adapter_without_options() -> None:
     ("dialect", "status", "body", "code"),
     [
         ("zai", 400, b'{"error":{"code":"1113","message":"No."}}', codes.QUOTA),
+        ("zai", 429, b'{"error":{"code":"1302","message":"No."}}', codes.RATE_LIMIT),
+        ("zai", 429, b'{"error":{"code":"1305","message":"No."}}', codes.OVERLOADED),
+        ("zai", 429, b'{"error":{"code":"1308","message":"No."}}', codes.QUOTA),
+        ("zai", 400, b'{"error":{"code":"1211","message":"No."}}', codes.MODEL_NOT_FOUND),
+        ("zai", 400, b'{"error":{"code":"1301","message":"No."}}', codes.CONTENT_FILTER),
+        ("zai", 500, b'{"error":{"code":"1000","message":"No."}}', codes.AUTH),
+        ("zai", 500, b'{"error":{"code":"1210","message":"No."}}', codes.INVALID_REQUEST),
+        ("zai", 400, b'{"error":{"code":"1234","message":"No."}}', codes.SERVER),
+        ("moonshot", 429, b'{"error":{"message":"The engine is currently overloaded"}}', codes.OVERLOADED),
+        ("moonshot", 403, b'{"error":{"message":"You reached your usage limit for this billing cycle"}}', codes.QUOTA),
         ("zai", 400, b'{"error":{"code":"1261","message":"Too long"}}', codes.CONTEXT_WINDOW_EXCEEDED),
         (
             "moonshot",

@@ -36,6 +36,24 @@ _ANTHROPIC_ERRORS: Final = ErrorRules(
 )
 
 
+# https://docs.z.ai/api-reference/api-code (2026) [D]: {"error":{"code":"1113","message":"Insufficient balance …"}} on
+# this endpoint too [R]; the HTTP status carries little.
+_ZAI_ERRORS: Final = tuple(
+    ErrorRow(code, words=frozenset(map(str, numbers)))
+    for code, numbers in (
+        (codes.AUTH, (1000, 1001, 1002, 1003, 1004, 1110, 1111, 1112, 1120, 1121, 1220)),
+        (codes.QUOTA, (1113, 1304, 1308, 1309, 1310, 1311, 1313)),
+        (codes.CONTEXT_WINDOW_EXCEEDED, (1261,)),
+        (codes.CONTENT_FILTER, (1300, 1301)),
+        (codes.MODEL_NOT_FOUND, (1211,)),
+        (codes.INVALID_REQUEST, (1210, 1212, 1213, 1214, 1215, 1231)),
+        (codes.RATE_LIMIT, (1302, 1303)),
+        (codes.OVERLOADED, (1305,)),
+        (codes.SERVER, (500, 1230, 1234)),
+    )
+)
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One dialect; every default is Anthropic's own.
 
@@ -144,6 +162,14 @@ _ROWS: Final = (
                 ErrorRow(
                     codes.CONTEXT_WINDOW_EXCEEDED, sentence=re.compile(r"exceeded model token limit", re.IGNORECASE)
                 ),
+                # 429 The engine is currently overloaded, please try again later [D 2026]
+                ErrorRow(
+                    codes.OVERLOADED,
+                    status=frozenset({429}),
+                    sentence=re.compile("engine is currently overloaded", re.IGNORECASE),
+                ),
+                # 403 You've reached your usage limit for this billing cycle [D 2026]
+                ErrorRow(codes.QUOTA, sentence=re.compile("usage limit for this billing cycle", re.IGNORECASE)),
                 *_ANTHROPIC_ERRORS.rows,
             )
         ),
@@ -154,14 +180,7 @@ _ROWS: Final = (
         key_variables=("ZAI_API_KEY", "Z_AI_API_KEY", "ZHIPU_API_KEY"),
         empty_signatures=True,
         refused=FrozenDict({"response_format": _NO_FORMAT, "strict": _NO_STRICT}),
-        errors=ErrorRules(
-            rows=(
-                # {"error":{"code":"1113","message":"Insufficient balance …"}}, 1261: the prompt is too long [R]
-                ErrorRow(codes.QUOTA, words=frozenset({"1113"})),
-                ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, words=frozenset({"1261"})),
-                *_ANTHROPIC_ERRORS.rows,
-            )
-        ),
+        errors=ErrorRules(rows=(*_ZAI_ERRORS, *_ANTHROPIC_ERRORS.rows)),
     ),
     Row(
         name="minimax",
