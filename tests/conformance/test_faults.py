@@ -134,14 +134,18 @@ ADAPTERS: dict[str, tuple[Callable[[Endpoint], LlmAdapter], str]] = {
     "openai_chat": (factories.openai_chat, "openai-chat"),
     "anthropic": (factories.anthropic, "anthropic-messages"),
 }
-QUICK = Timeouts(connect=2, first_event=0.4, idle_bytes=0.4, idle_event=0.4)
+QUICK = Timeouts(first_event=0.4, idle_bytes=0.4, idle_event=0.4)
+SILENT = ("stall-before-headers", "stall-before-first-event", "stall-mid-stream", "stall-after-finish", "500-stalled")
+CHATTY = ("keep-alives-forever", "keep-alives-mid-stream")
 
 
 async def ends(name: str, specification: str) -> Ends:
     """How a call of the bare adapter ends."""
     factory, wire = ADAPTERS[name]
     async with MockProvider(specification) as mock:
-        adapter = factory(Endpoint(base_url=mock.base_url(wire), timeouts=QUICK))
+        ends_by_time = any(fault in (*SILENT, *CHATTY) for fault in specification.split("+"))
+        timeouts = QUICK if ends_by_time else Timeouts()
+        adapter = factory(Endpoint(base_url=mock.base_url(wire), timeouts=timeouts))
         options = GenerateOptions("route", "some-model", [user("Hello")])
         text = ""
         finish: Finish | None = None

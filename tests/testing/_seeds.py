@@ -143,7 +143,7 @@ def raise_at_end(chunk: StreamChunk) -> Iterable[StreamChunk]:
 async def late(inner: AsyncIterator[StreamChunk]) -> AsyncIterator[StreamChunk]:
     async for chunk in inner:
         if isinstance(chunk, Finish):
-            await asyncio.sleep(1.1)
+            await asyncio.sleep(3.1)
         yield chunk
 
 
@@ -175,7 +175,7 @@ async def counts_consumer(inner: AsyncIterator[StreamChunk]) -> AsyncIterator[St
     async for chunk in inner:
         started = time.monotonic()
         yield chunk
-        if time.monotonic() - started > 0.4:
+        if time.monotonic() - started > 0.8:
             raise LlmError("too slow", "TIMEOUT", phase="mid-stream")
 
 
@@ -460,5 +460,5 @@ SEEDS: dict[str, Factory] = {
 """By the name of the check."""
 
 ON_ANTHROPIC = {"every-content", "state-frame", "state-validated", "state-refused", "state-stays-home"}
-SLOW = {"abort", "abort-from-thread", "first-event", "idle", "no-key-over-http", "total"}
+SLOW = {"end-without-eof", "abort", "abort-from-thread", "first-event", "idle", "no-key-over-http", "total"}
 """Checks that find what they look for only by losing patience."""

@@ -206,5 +206,5 @@ async def _end_without_eof(bench: Bench) -> None:
     outcome = await bench.call("text+stall-at-end")
     took = time.monotonic() - started
     outcome.expect_success("stop")
-    outcome.expect(took < 1, f"the result took {took:.1f} s")
+    outcome.expect(took < 3, f"the result took {took:.1f} s")
     await bench.closed(outcome.request, 1, "the call is complete", outcome)
