@@ -50,6 +50,37 @@ async def test_a_route_of_the_configuration(tmp_path: Path, monkeypatch: pytest.
     assert mock.requests[0].header("x-acme-key") == "acme-key-0123456789"
 
 
+async def test_every_key_of_the_route_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the file says of a route holds for an adapter of another distribution too: nothing is dropped (R9)."""
+    monkeypatch.setenv("SOME_KEY", "acme-key-0123456789")
+    async with MockProvider("text+500", speakers=(WIRE.speaker,)) as mock:
+        config = tmp_path / "limen.toml"
+        config.write_text(
+            f'[routes.work]\nadapter = "acme"\nbase_url = "{mock.base_url("acme-lines")}"\ndefault_max_tokens = 77\n'
+            'headers = { x-team = "blue" }\nretry = { max_retries = 1, initial_delay_ms = 1 }\nuser_agent = "app/1"\n'
+            'api_key_env = "SOME_KEY"\n',
+            encoding="utf-8",
+        )
+        async with limen.open_runtime(config) as llm:
+            with pytest.raises(LlmError) as caught:
+                await llm.complete(limen.GenerateOptions("work", "acme-1", [user("Hello")]))
+
+    told = [(one.header("x-team"), one.header("user-agent"), one.at("limit")) for one in mock.requests]
+    assert caught.value.code == "SERVER"
+    assert told == [("blue", f"app/1 limen/{limen.__version__}", 77)] * 2
+
+
+async def test_a_key_that_it_cannot_use_is_refused(tmp_path: Path) -> None:
+    """What the adapter has no use for is INVALID_CONFIG, and names the route."""
+    config = tmp_path / "limen.toml"
+    config.write_text('[routes.work]\nadapter = "acme"\ndialect = "blue"\n', encoding="utf-8")
+
+    with pytest.raises(LlmError, match=r"routes\.work.*no use for dialect") as caught:
+        async with limen.open_runtime(config):
+            pass
+    assert caught.value.code == "INVALID_CONFIG"
+
+
 async def test_an_unknown_adapter_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     """A name that no entry point has is INVALID_CONFIG, and the message lists Acme's."""
     config = tmp_path / "limen.toml"

@@ -76,13 +76,19 @@ class AcmeAdapter(WireAdapter):
 
 
 def for_route(route: Route) -> AcmeAdapter:
-    """Make the adapter of a route of `limen.toml`: what the entry point `acme` names."""
+    """Make the adapter of a route of `limen.toml`; to whatever it raises, limen adds the route."""
+    for name in ("dialect", "path", "options"):
+        if getattr(route, name):
+            raise ValueError(f"Acme has no use for {name}; leave it out")
     options = AcmeOptions(
         base_url=route.base_url,
         api_key=route.credential,
+        models=route.models,
+        default_max_tokens=route.default_max_tokens,
+        headers=route.headers,
         timeouts=route.timeouts or Timeouts(),
         limits=route.limits or Limits(),
-        models=route.models,
+        retry=route.retry,
         allow_plain_http=route.allow_plain_http,
         app=route.app,
     )
