@@ -195,6 +195,23 @@ class StaysOpen(Bent):
         return None
 
 
+class Forgets(Bent):
+    """Begins anew for every call."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(good(endpoint))
+        self.endpoint = endpoint
+        self.made: list[LlmAdapter] = []
+
+    def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+        self.made.append(good(self.endpoint))
+        return self.made[-1].stream(options)
+
+    async def aclose(self) -> None:
+        for adapter in self.made:
+            await adapter.aclose()
+
+
 class OneLoop(Bent):
     """Belongs to the loop that it saw first."""
 
@@ -429,6 +446,7 @@ SEEDS: dict[str, Factory] = {
     "idle": with_options(timeouts=None),
     "total": with_options(timeouts=None),
     "stream-of-another-loop": bent(around=hides_loops),
+    "reuse": Forgets,
     "aclose": lambda endpoint: StaysOpen(good(endpoint)),
     "consumer-time": bent(around=counts_consumer),
     "other-loop": lambda endpoint: OneLoop(good(endpoint)),

@@ -18,6 +18,7 @@ from limen.contract import (
     StreamChunk,
     ToolCallBlock,
     ToolCallDelta,
+    UsageChunk,
 )
 from limen.testing.conformance import API_KEY, WIRES, Endpoint, Factory, Result, WireDescription, check_adapter
 from limen.testing.conformance._check import check
@@ -99,6 +100,19 @@ def test_a_wire_that_hands_over_objects_cuts_none_short() -> None:
     wire = msgspec.structs.replace(CHAT, arguments="object")
 
     assert judged("cut-call", wire=wire).verdict == "n/a"
+
+
+def test_a_wire_that_reports_few_counts() -> None:
+    """What a wire does not count is unknown, and an adapter that knows it all the same has invented it (C5)."""
+    wire = msgspec.structs.replace(CHAT, counts=("input_tokens", "output_tokens"))
+    unknown = {"cache_read_tokens": None, "cache_write_tokens": None, "reasoning_tokens": None}
+
+    def two(chunk: UsageChunk) -> tuple[StreamChunk, ...]:
+        return (UsageChunk(msgspec.structs.replace(chunk.usage, **unknown)),)
+
+    assert judged("usage-counts", bent(each=only(UsageChunk, two)), wire).verdict == "pass"
+    assert judged("usage-counts", wire=wire).verdict == "fail"
+    assert judged("usage-counts").verdict == "pass"
 
 
 def test_a_wire_that_refuses_unknown_events() -> None:

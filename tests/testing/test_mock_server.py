@@ -191,6 +191,7 @@ async def test_one_connection_serves_many_requests() -> None:
 
     assert raw.received.count(b'"content":"kept"') == 2
     assert len(mock.requests) == 2
+    assert mock.requests[0].connection == mock.requests[1].connection
 
 
 async def test_what_is_no_http_gets_400() -> None:

@@ -5,7 +5,7 @@ import threading
 import time
 from typing import Final
 
-from limen.contract import AbortController, LlmAdapter, Timeouts
+from limen.contract import AbortController, LlmAdapter, StreamChunk, Timeouts
 from limen.testing.conformance._bench import Bench, first_chunks
 from limen.testing.conformance._check import check
 from limen.testing.conformance._outcome import PATIENCE, Broken, Outcome, close, collect
@@ -164,6 +164,21 @@ async def _stream_of_another_loop(bench: Bench) -> None:
     await close(stream)
     outcome = elsewhere._replace(chunks=(*chunks, *elsewhere.chunks))
     outcome.expect(isinstance(outcome.error, RuntimeError), f"ended {outcome.ending()}, expected a RuntimeError")
+
+
+@check("S6", "reuse", "A connection whose answer has ended is used again")
+async def _reuse(bench: Bench) -> None:
+    bench.mock.use("text")
+    first = len(bench.mock.requests)
+    chunks: list[StreamChunk] = []
+    for number in (first + 1, first + 2):
+        chunks = [chunk async for chunk in bench.adapter.stream(bench.options())]
+        await (await bench.mock.request(number)).finished.wait(PATIENCE)
+        # The end of the body is on its way to the client, who has 50 ms for it.
+        await asyncio.sleep(0.02)
+    outcome = Outcome("two calls, one after the other", tuple(chunks), None, ())
+    connections = {request.connection for request in bench.mock.requests[first:]}
+    outcome.expect(len(connections) == 1, f"they used {len(connections)} connections")
 
 
 @check("T2", "aclose", "aclose() gives the connections back, and may be called again")

@@ -1,12 +1,12 @@
 """What the judge must know of a wire, and what it hands to the adapter's author."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from limen.contract import Limits, LlmAdapter, Timeouts
+from limen.contract import Limits, LlmAdapter, Timeouts, TokenUsage
 from limen.testing.conformance import _oddities
 from limen.testing.conformance._oddities import Oddity
 from limen.testing.server import SPEAKERS, Speaker
@@ -40,6 +40,7 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     which stop sequence matched. `unknown_events`: what its forward-compatibility rule says of event types that nobody
     documented (C15). `codes`: what the provider's row makes of a fault, where that differs from the contract's general
     judgement. `oddities`: what its hosts send beside its documentation. `tools`: whether requests may hold tools.
+    `counts`: the fields of `TokenUsage` that it reports.
     """
 
     speaker: Speaker
@@ -54,6 +55,7 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     codes: Mapping[str, str] = MappingProxyType({})
     oddities: Sequence[Oddity] = ()
     tools: bool = True
+    counts: Collection[str] = TokenUsage.__struct_fields__
 
     @property
     def name(self) -> str:

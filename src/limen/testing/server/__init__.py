@@ -23,7 +23,7 @@ from limen.testing.server._fault import Fault, Scene
 from limen.testing.server._faults import FAULTS, spoil
 from limen.testing.server._messages import MessagesSpeaker
 from limen.testing.server._occasion import Occasion
-from limen.testing.server._provider import SPEAKERS, MockProvider
+from limen.testing.server._provider import SPEAKERS, Listen, MockProvider
 from limen.testing.server._recorded import RecordedRequest
 from limen.testing.server._scenarios import SCENARIOS
 from limen.testing.server._script import (
@@ -57,6 +57,7 @@ __all__ = [
     "Fault",
     "HangUp",
     "Kind",
+    "Listen",
     "MessagesSpeaker",
     "MockProvider",
     "NoCertificate",

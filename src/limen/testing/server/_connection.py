@@ -2,17 +2,20 @@
 
 import asyncio
 import asyncio.trsock
+import itertools
 import os
 import socket
 import struct
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import assert_never
+from typing import Final, assert_never
 
 import h11
 
 from limen.testing.server._answer import Answer, BrokenFraming, Chatter, HangUp, Reset, Send, Stall, Step
 from limen.testing.server._recorded import RecordedRequest
+
+_NUMBERS: Final = itertools.count(1)
 
 Respond = Callable[[RecordedRequest], Answer]
 
@@ -26,6 +29,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, respond: Respond, open_connections: set["Connection"]) -> None:
         self._respond = respond
+        self._number = next(_NUMBERS)
         self._all = open_connections
         self._transport: asyncio.Transport | None = None
         self._parser = h11.Connection(h11.SERVER)
@@ -103,6 +107,7 @@ class Connection(asyncio.Protocol):
     def _start(self, head: h11.Request) -> None:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers]
         record = RecordedRequest(head.method.decode(), head.target.decode(), headers, b"".join(self._body))
+        record.connection = self._number
         self._record = record
         answer = self._respond(record)
         self._task = asyncio.get_running_loop().create_task(self._answer(answer, record))

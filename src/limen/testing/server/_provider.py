@@ -7,7 +7,7 @@ import ssl
 import threading
 from collections.abc import Coroutine, Sequence
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Final, Literal, Self, TypeAlias
 
 from limen.testing.server._answer import Answer
 from limen.testing.server._chat import ChatSpeaker
@@ -21,6 +21,9 @@ from limen.testing.server._speaker import Speaker
 from limen.testing.server._tls import self_signed
 
 SPEAKERS: Final[Sequence[Speaker]] = (ChatSpeaker(), MessagesSpeaker())
+
+Listen: TypeAlias = Literal["http", "refuse", "tls", "plain-on-tls"]
+"""How the port behaves: see `MockProvider`."""
 
 
 class MockProvider:
@@ -43,7 +46,7 @@ class MockProvider:
         speakers: Sequence[Speaker] = (),
         host: str = "127.0.0.1",
         port: int = 0,
-        listen: Literal["http", "refuse", "tls", "plain-on-tls"] = "http",
+        listen: Listen = "http",
     ) -> None:
         self._speakers = (*speakers, *SPEAKERS)
         self._responder = Responder(self._speakers, Choice(script, faults))

@@ -22,6 +22,8 @@ class RecordedRequest:
         self.headers = tuple(headers)
         self.body = body
         self.wire: str | None = None
+        self.connection = 0
+        """The number of the connection that it came on; requests with one number shared it."""
         self.arrived = Occasion()
         self.arrived.set()
         self.stalled = Occasion()

@@ -1,10 +1,18 @@
 """The mock provider as a process: what `limen mock` runs."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from limen.testing.server._choice import Source
-from limen.testing.server._provider import MockProvider
+from limen.testing.server._provider import Listen, MockProvider
+
+_LISTEN: Final[Mapping[str, Listen]] = {
+    "http": "http",
+    "refuse": "refuse",
+    "tls": "tls",
+    "plain-on-tls": "plain-on-tls",
+}
 
 
 async def serve(
@@ -13,13 +21,17 @@ async def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     faults: Sequence[str] = (),
+    listen: str = "http",
     ready: Callable[[MockProvider], None] | None = None,
 ) -> None:
     """Serve until cancelled; `ready` is called once with the running provider, whose `url` is then known.
 
-    Raises `ValueError` for an unknown scenario or fault, and `OSError` where the port cannot be had.
+    Raises `ValueError` for an unknown scenario, fault or way to listen, `OSError` where the port cannot be had, and
+    `NoCertificate`.
     """
-    async with MockProvider(script, host=host, port=port, faults=faults) as mock:
+    if listen not in _LISTEN:
+        raise ValueError(f"the mock provider cannot listen as {listen!r}; it can as {', '.join(_LISTEN)}")
+    async with MockProvider(script, host=host, port=port, faults=faults, listen=_LISTEN[listen]) as mock:
         if ready is not None:
             ready(mock)
         await asyncio.get_running_loop().create_future()
