@@ -469,6 +469,7 @@ def test_mock_without_its_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     [
         (("--scenario", "nope"), "there is no scenario 'nope'; there are "),
         (("--fault", "nope"), ""),
+        (("--listen", "nope"), "the mock provider cannot listen as 'nope'; it can as http, refuse, tls, plain-on-tls"),
         (("--scenario", "text", "--script", "x.json"), "--scenario and --script are both given"),
         (("--script", "none.json"), "none.json: No such file or directory"),
         (("--script", "bad.json"), "bad.json is no script: "),

@@ -87,6 +87,44 @@ def test_ctrl_c_ends_the_mock_provider(tmp_path: Path) -> None:
 
 
 @NO_SIGNALS
+@pytest.mark.parametrize(
+    ("listen", "said"),
+    [("refuse", "cannot connect to http://127.0.0.1:"), ("tls", "certificate"), ("plain-on-tls", "[[SSL")],
+)
+def test_the_mock_providers_port_misbehaves(tmp_path: Path, listen: str, said: str) -> None:
+    """`limen mock --listen` refuses every connection, or fails TLS in either way: a call is TRANSPORT (E6)."""
+    with subprocess.Popen(
+        command("mock", "--listen", listen),
+        cwd=tmp_path,
+        env=environment(tmp_path, {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().removeprefix("listening on ").strip()
+        config = f'[routes.mock]\nadapter = "openai-chat"\nbase_url = "{url}/v1"\nretry = {{ max_retries = 0 }}\n'
+        (tmp_path / "limen.toml").write_text(config, encoding="utf-8")
+        answer = finished(tmp_path, command("stream", "-m", "mock/m", "hello"))
+
+        process.send_signal(signal.SIGINT)
+
+        err = process.communicate(timeout=30)[1]
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err.startswith("limen: TRANSPORT: ")
+    assert said in answer.err
+    assert (process.returncode, err) == (0, "")
+
+
+def test_the_mock_provider_without_openssl(tmp_path: Path) -> None:
+    """Where no certificate can be made, `limen mock --listen tls` says what is missing; exit code 2."""
+    done = finished(tmp_path, command("mock", "--listen", "tls"), PATH=str(tmp_path))
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("limen: INVALID_OPTIONS: a self-signed certificate is made by the openssl command")
+
+
+@NO_SIGNALS
 def test_a_reader_that_goes_away(provider: MockProvider, tmp_path: Path) -> None:
     """`limen … | head` ends without a traceback when the reader has had enough."""
     variables = {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": provider.base_url("openai-chat")}

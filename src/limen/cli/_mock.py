@@ -21,11 +21,12 @@ def mock(
     fault: Annotated[list[str] | None, typer.Option(help="Misbehave like this; may be repeated.")] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 0,
+    listen: Annotated[str, typer.Option(help="The port's manners: http, refuse, tls or plain-on-tls.")] = "http",
     names: Annotated[bool, typer.Option("--list", help="List the built-in scripts and faults.")] = False,
 ) -> None:
     """Serve a mock provider until Ctrl-C."""
     try:
-        from limen.testing.server import FAULTS, SCENARIOS, serve
+        from limen.testing.server import FAULTS, SCENARIOS, NoCertificate, serve
     except ImportError:
         raise UsageProblem("the mock provider needs h11: pip install 'limen[mock]'") from None
     if names:
@@ -38,9 +39,9 @@ def mock(
     problem: str
     try:
         with suppress(KeyboardInterrupt):
-            asyncio.run(serve(source, host=host, port=port, faults=fault or (), ready=_announce))
+            asyncio.run(serve(source, host=host, port=port, faults=fault or (), listen=listen, ready=_announce))
         return
-    except ValueError as wrong:
+    except (ValueError, NoCertificate) as wrong:
         problem = str(wrong)
     except OSError as taken:
         problem = f"cannot listen on {host}:{port}: {taken.strerror or taken}"
