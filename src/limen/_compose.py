@@ -22,7 +22,7 @@ from limen.contract import (
     Wire,
     WireReader,
     WireRequest,
-    check_history,
+    check_request,
     codes,
     foreign_text,
 )
@@ -271,7 +271,7 @@ def _chunks(reader: WireReader, reads: Iterable[bytes]) -> Iterator[StreamChunk]
 def build_request(wire: str, options: GenerateOptions, *, dialect: str | None = None) -> WireRequest:
     """Return the request that would be sent, secrets masked, or raise what the adapter would raise (Q1, N1)."""
     serializer = wire_of(wire)
-    check_history(options.messages)
+    check_request(options)
     return serializer.request(options, dialect=dialect)
 
 

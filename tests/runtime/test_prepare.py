@@ -364,3 +364,25 @@ async def test_asking_a_route_that_is_not_there(question: str) -> None:
         await asked
 
     assert caught.value.code == codes.NO_ADAPTER
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (None, "a call is made of GenerateOptions, not of a NoneType"),
+        ({"provider": "route"}, "a call is made of GenerateOptions, not of a dict"),
+        (asking(signal=5), "the signal of a call is an AbortSignal, not a int"),  # type: ignore[arg-type]  # on purpose
+    ],
+)
+async def test_what_is_no_call_is_a_mistake_of_the_program(options: GenerateOptions, words: str) -> None:
+    """E2: what cannot be read as a call at all is a `TypeError` of whoever makes it, at once."""
+    runtime = serving(Scripted())
+
+    with pytest.raises(TypeError) as streaming:
+        runtime.stream(options)
+    with pytest.raises(TypeError) as completing:
+        await runtime.complete(options)
+    with pytest.raises(TypeError) as preparing:
+        await runtime.prepare_call(options)
+
+    assert str(streaming.value) == str(completing.value) == str(preparing.value) == words

@@ -28,7 +28,7 @@ from limen.contract import (
     Timeouts,
     WireReader,
     WireRequest,
-    check_history,
+    check_request,
     clean_key,
     codes,
     encode,
@@ -122,7 +122,7 @@ class WireAdapter(LlmAdapter):
         await self._transport.aclose()
 
     async def _begin(self, options: GenerateOptions, facts: CallFacts) -> HttpAnswer:
-        check_history(options.messages)
+        check_request(options)
         context = BuildContext(self._models.get(options.model), self._max_tokens(self._models.get(options.model)))
         written = self._codec.build(options, context)
         facts.replay_dropped = context.replay_dropped
@@ -201,7 +201,7 @@ class CodecWire:
     def request(self, options: GenerateOptions, *, dialect: str | None = None) -> WireRequest:
         """Serialize a request as the adapter would send it: history checked, every header there, secrets masked."""
         codec = self.codec(dialect)
-        check_history(options.messages)
+        check_request(options)
         written = codec.build(options, BuildContext(default_max_tokens=codec.default_max_tokens))
         headers = {name.lower(): value for name, value in written.headers.items()}
         headers |= {"user-agent": user_agent(None), "accept-encoding": "identity", **masked(codec)}

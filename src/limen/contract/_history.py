@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from limen.contract import _codes as codes
-from limen.contract._blocks import TextBlock, ToolCallBlock, ToolResultBlock
+from limen.contract._blocks import ImageBlock, ReasoningBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from limen.contract._errors import LlmError
 from limen.contract._messages import Message
 
+_BLOCKS: Final = (TextBlock, ReasoningBlock, ImageBlock, ToolCallBlock, ToolResultBlock)
 _REMEDY: Final = "limen.repair_history(messages) returns a history that passes, with a report"
 
 
@@ -28,7 +29,7 @@ def check_history(messages: Sequence[Message]) -> None:
                 phase="resolve",
             )
         content = message.content
-        if len(content) == 1 and type(content[0]) is TextBlock and not turn.unanswered:
+        if len(content) == 1 and type(content[0]) is TextBlock and type(content[0].text) is str and not turn.unanswered:
             # The shape of nearly every turn of a long history: nothing is called, answered or missing.
             if message.role == "assistant":
                 turn.index = index
@@ -44,16 +45,33 @@ def check_history(messages: Sequence[Message]) -> None:
                     turn.call(block.id)
                 elif type(block) is ToolResultBlock:
                     _refuse(f"messages[{index}] is an assistant turn, and holds a tool result")
+                else:
+                    _check_block(index, block)
             continue
         ends_turn = not content
         for block in content:
             if type(block) is ToolResultBlock:
                 turn.answer(block.tool_call_id, index)
             else:
+                _check_block(index, block)
                 ends_turn = True
         if ends_turn and turn.unanswered:
             turn.check_answered(f"messages[{index}]")
     turn.check_answered("the end of the history")
+
+
+def _check_block(index: int, block: object) -> None:
+    fault = None
+    if not isinstance(block, _BLOCKS):
+        fault = f"a {type(block).__name__}, which is no block of content"
+    elif isinstance(block, TextBlock | ReasoningBlock):
+        fault = _text_fault(block.text)
+    if fault is not None:
+        raise LlmError(f"messages[{index}] holds {fault}", codes.INVALID_OPTIONS, phase="resolve")
+
+
+def _text_fault(text: object) -> str | None:
+    return None if isinstance(text, str) else f"a block whose text is a {type(text).__name__}, not a string"
 
 
 class _Turn:

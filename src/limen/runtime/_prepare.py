@@ -13,7 +13,7 @@ from limen.contract import (
     ModelInfo,
     RetryPolicy,
     StreamChunk,
-    check_history,
+    check_request,
     codes,
 )
 from limen.runtime._metadata import check_model
@@ -44,7 +44,7 @@ async def bind(registry: Registry, options: GenerateOptions) -> Binding:
     or what the adapter raises.
     """
     route = registry.find(options.provider)
-    check_history(options.messages)
+    check_request(options)
     call = await route.adapter.prepare_call(options.provider, options.model, signal=options.signal)
     _check_call(options.provider, call)
     model = check_model(options.provider, options.model, call.model)

@@ -132,10 +132,12 @@ class LlmRuntime:
         Raises what would be the outcome of the call before any request: `NO_ADAPTER`, `INVALID_OPTIONS`,
         `UNSUPPORTED_REASONING_EFFORT`, `INVALID_MODEL_INFO`; `AbortError` with the caller's own reason.
         """
+        _check(options)
         binding = await asked(lambda: bind(self._registry, options), options.signal)
         return PreparedCall(binding, lambda used: self._stream(binding.options, used, collecting=False))
 
     def _stream(self, options: GenerateOptions, prepared: Binding | None, *, collecting: bool) -> ModelStream:
+        _check(options)
         dispatcher = Dispatcher(self._registry, prepared, collecting=collecting)
         return ModelStream(options, dispatcher, self._interceptors, self._open_streams)
 
@@ -202,6 +204,18 @@ async def _left(stream: ModelStream) -> None:
         await stream.aclose()
     elif not stream.loop.is_closed():
         asyncio.run_coroutine_threadsafe(stream.aclose(), stream.loop)
+
+
+def _check(options: object) -> None:
+    """What cannot even be read as a call is a mistake in the program, not an outcome."""
+    if not isinstance(options, GenerateOptions):
+        raise TypeError(f"a call is made of GenerateOptions, not of a {type(options).__name__}")
+    if not _watches(options.signal):
+        raise TypeError(f"the signal of a call is an AbortSignal, not a {type(options.signal).__name__}")
+
+
+def _watches(signal: object) -> bool:
+    return signal is None or isinstance(signal, AbortSignal)
 
 
 async def _contained(step: Awaitable[None], failures: list[Exception]) -> None:

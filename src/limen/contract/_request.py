@@ -1,0 +1,53 @@
+"""What a request must be before it costs anything: each field of its kind, and a history that can be served."""
+
+from collections.abc import Iterable
+from typing import Final, NoReturn
+
+from limen.contract import _codes as codes
+from limen.contract._errors import LlmError
+from limen.contract._history import check_history
+from limen.contract._options import GenerateOptions
+from limen.contract._tools import ToolSpec
+
+_KINDS: Final[tuple[tuple[str, tuple[type, ...], str], ...]] = (
+    ("model", (str,), "a string"),
+    ("system", (str,), "a string"),
+    ("parallel_tool_calls", (bool,), "a bool"),
+    ("temperature", (int, float), "a number"),
+    ("top_p", (int, float), "a number"),
+    ("max_tokens", (int,), "a whole number"),
+    ("seed", (int,), "a whole number"),
+    ("reasoning_effort", (str,), "a string"),
+    ("session_id", (str,), "a string"),
+    ("purpose", (str,), "a string"),
+)
+
+
+def check_request(options: GenerateOptions) -> None:
+    """Raise `INVALID_OPTIONS`, naming the field or `messages[i]`, for a request that is wrong by itself (Q1, N1).
+
+    What a field may say is for the wire to judge; here it is only of the kind that it is declared to be. A static
+    checker says the same, of programs that have one.
+    """
+    if options.model == "":
+        raise LlmError("model is empty; name one of the route's models", codes.INVALID_OPTIONS, phase="resolve")
+    for name, kinds, words in _KINDS:
+        value: object = getattr(options, name)
+        if value is None and name != "model":
+            continue
+        # True is an int to isinstance, and is no number here.
+        if not isinstance(value, kinds) or (type(value) is bool and bool not in kinds):
+            _refuse(name, value, words)
+    _check_each("tools", options.tools, ToolSpec, "a ToolSpec")
+    _check_each("stop", options.stop, str, "a string")
+    check_history(options.messages)
+
+
+def _check_each(name: str, values: Iterable[object] | None, kind: type, words: str) -> None:
+    for index, value in enumerate(values or ()):
+        if not isinstance(value, kind):
+            _refuse(f"{name}[{index}]", value, words)
+
+
+def _refuse(field: str, value: object, words: str) -> NoReturn:
+    raise LlmError(f"{field} is a {type(value).__name__}, not {words}", codes.INVALID_OPTIONS, phase="resolve")
