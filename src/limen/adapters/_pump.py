@@ -118,10 +118,13 @@ class WireStream:
         return []
 
     async def aclose(self) -> None:
-        """Close the connection before returning; harmless after the end, and more than once."""
+        """Close the connection before returning; harmless after the end, and more than once.
+
+        A complete answer has given its connection back, or is about to (S6): that is not undone.
+        """
         self._over = True
         self._chunks.clear()
-        if self._answer is not None:
+        if self._answer is not None and not (self._reader is not None and self._reader.done):
             await self._answer.close()
 
     def abandon(self) -> None:
