@@ -322,6 +322,36 @@ def test_request(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "canary" not in inline.out
 
 
+def test_a_request_is_the_one_that_a_call_sends(
+    run: Run, provider: MockProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is shown has the route's models, limits and headers and the application, as the call has them (R4, Q7)."""
+    monkeypatch.setenv("LIMEN_TEST_KEY", KEY)
+    configured(
+        tmp_path,
+        '[routes.main]\nadapter = "anthropic-messages"\napi_key_env = "LIMEN_TEST_KEY"\n'
+        f'base_url = "{provider.base_url("anthropic-messages")}"\nheaders = {{ "x-team" = "blue" }}\n'
+        'models = [{ id = "m", max_tokens = 77, efforts = ["low"] }]\n',
+    )
+    options = {"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]}
+
+    shown = run("request", "-m", "main/m", "--json", json.dumps(options))
+    refused = run("request", "-m", "main/m", "--json", json.dumps({**options, "reasoningEffort": "high"}))
+    assert (len(provider.requests), run("stream", "-m", "main/m", "hi").code) == (0, 0)
+
+    (sent,) = provider.requests
+    head, _, body = shown.out.partition("\n\n")
+    first, *lines = head.splitlines()
+    headers: dict[str, str] = dict(line.split(": ", 1) for line in lines)
+    assert first == f"POST {provider.url}{sent.target}"
+    assert headers.pop("x-api-key") == "[redacted]"
+    assert {name: sent.header(name) for name in headers} == headers
+    assert {"x-team", "user-agent", "accept-encoding", "anthropic-version"} < set(headers)
+    assert json.loads(body) == sent.json
+    assert refused.err.startswith("limen: UNSUPPORTED_REASONING_EFFORT: the model 'm' of the route 'main'")
+    assert (shown.code, shown.err, refused.code, refused.out) == (0, "", 2, "")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -1,6 +1,8 @@
 """`limen decode`, `limen request`, `limen classify`: the wire without the network."""
 
+import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +14,21 @@ from limen.cli._calls import Model, Route, split_model, stdin_bytes
 from limen.cli._report import UsageProblem
 from limen.cli._routes import loaded
 from limen.cli._show import JsonLines, Readable
-from limen.contract import GenerateOptions, LlmError, decode_options, encode
+from limen.config import Config
+from limen.config import Route as Configured
+from limen.contract import (
+    MASK,
+    WIRE_TAP,
+    GenerateOptions,
+    LlmError,
+    StaticCredential,
+    WireRequest,
+    codes,
+    decode_options,
+    encode,
+    scrub,
+)
+from limen.runtime import LlmRuntime
 
 Wire = Annotated[str, typer.Option(help="The wire, such as openai-chat.")]
 Dialect = Annotated[str | None, typer.Option(help="The wire's dialect; its own default unless given.")]
@@ -46,20 +62,62 @@ def request(
     The request is JSON as `limen.encode` writes it, without provider and model. Secrets are masked.
     """
     provider, name = split_model(model, route)
-    found = next((one for one in loaded().routes if one.name == provider), None)
+    config = loaded()
+    found = next((one for one in config.routes if one.name == provider), None)
     if found is None:
         raise UsageProblem(f"there is no route {provider!r}; `limen routes` lists those there are")
     codec = _compose.codec_of(found)
     if codec is None:
         raise UsageProblem(f"the adapter {found.adapter} of {provider!r} sends nothing over HTTP that could be shown")
-    built = _compose.build_request(codec.wire, _options(options, provider, name), dialect=codec.dialect)
-    typer.echo(f"{built.method} {found.base_url or codec.base_url or ''}{built.path}")
-    for header, value in built.headers.items():
-        typer.echo(f"{header}: {value}")
+    if codec.requires_key or _compose.credential_of(found) is not None:
+        found = msgspec.structs.replace(found, credential=StaticCredential(MASK))
+    shown = asyncio.run(_about_to_send(found, config, _options(options, provider, name)))
+    typer.echo(f"{shown.method} {scrub(shown.path)}")
+    for header, value in shown.headers.items():
+        typer.echo(f"{header}: {scrub(value)}")
     typer.echo("")
     sys.stdout.flush()
-    sys.stdout.buffer.write(msgspec.json.format(built.body, indent=2) + b"\n")
+    sys.stdout.buffer.write(msgspec.json.format(shown.body, indent=2) + b"\n")
     sys.stdout.buffer.flush()
+
+
+class _Held:
+    """Takes what is about to be sent, and stops it there."""
+
+    def __init__(self) -> None:
+        self.request: WireRequest | None = None
+
+    def started(self, method: str, url: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
+        # The transport asks for no coding, whatever the adapter says (K8).
+        shown = {**{name.lower(): value for name, value in headers}, "accept-encoding": "identity"}
+        self.request = WireRequest(method, url, shown, body)
+        raise LlmError("held back, to be shown", codes.ABORTED)
+
+    def answered(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
+        """Nothing was sent."""
+
+    def received(self, data: bytes) -> None:
+        """Nothing was sent."""
+
+    def ended(self, code: str | None) -> None:
+        """Nothing was sent."""
+
+
+async def _about_to_send(route: Configured, config: Config, options: GenerateOptions) -> WireRequest:
+    """Return what a call of this route would send: the route's own adapter makes it, as for a call."""
+    held = _Held()
+    token = WIRE_TAP.set(lambda: held)
+    try:
+        async with LlmRuntime() as llm:
+            llm.register([route.name], _compose.make_adapter(route, config))
+            await llm.stream(options).response()
+    except LlmError:
+        if held.request is None:
+            raise
+    finally:
+        WIRE_TAP.reset(token)
+    assert held.request is not None, "a call without a request"
+    return held.request
 
 
 def classify(
