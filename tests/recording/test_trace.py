@@ -172,7 +172,7 @@ def test_a_trace_in_the_terminal() -> None:
         "  first event after: 100 ms",
         "  total: 2.21 s",
         "  body: 1436 bytes in 11 reads",
-        "  usage: 12 input, 31 output, 5 cache read",
+        "  usage: 12 input, 31 output, 5 cache read, 0 cache write",
         "  finish: tool-calls",
         "  0 text                   │ █                  │ 10 ms, 1 delta, 11 characters",
         "  1 tool-call add          │                   █│ 40 ms, 3 deltas, 25 characters",
@@ -213,6 +213,14 @@ def test_a_page_needs_nothing_from_elsewhere() -> None:
     assert "Overloaded" in text
 
 
+def test_a_page_says_how_long_its_lanes_are() -> None:
+    """The lanes run from 0 to the end of the call, and a count that is zero is the provider's zero."""
+    usage = TokenUsage(input_tokens=3, output_tokens=0, cache_read_tokens=None)
+    text = render_html(Trace(route="a", model="b", total_ms=5760.0, usage=usage))
+    assert "<span>0 to 5.76 s</span>" in text
+    assert "<dt>usage</dt><dd>3 input, 0 output</dd>" in text
+
+
 def test_a_page_escapes_what_it_shows() -> None:
     """Text, names and messages of a provider are data, never markup."""
     evil = "</pre><script>alert(1)</script>\"'&"
@@ -239,7 +247,8 @@ def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path) -> None:
     # The page itself has no script; the test adds one that measures what was laid out.
     script = (
         "<script>document.title=JSON.stringify([...document.querySelectorAll('.block')].map(b=>({type:b.dataset.type,"
-        "deltas:b.querySelectorAll('.delta').length,text:b.querySelector('pre').textContent,"
+        "deltas:b.querySelectorAll('.delta').length,"
+        "cut:[...b.querySelectorAll('span')].some(s=>s.scrollWidth>s.clientWidth),text:b.querySelector('pre').textContent,"
         "left:b.querySelector('.bar').offsetLeft,width:b.querySelector('.bar').offsetWidth,"
         "lane:b.querySelector('.lane').offsetWidth,color:getComputedStyle(b.querySelector('.bar')).backgroundColor})))"
         "</script></body>"
@@ -264,6 +273,7 @@ def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path) -> None:
     ]
     for one, (block, total) in zip(drawn, blocks, strict=True):
         assert one["lane"] > 200
+        assert not one["cut"]
         assert abs(one["left"] / one["lane"] - block.start_ms / total) < 0.01
         assert one["width"] >= 2
     assert len({one["color"] for one in drawn}) == 3

@@ -58,7 +58,8 @@ def _section(trace: Trace, number: int) -> str:
         for gap in trace.gaps
     )
     marks = "".join(f'<i class="read" style="left:{_percent(at, trace)}%"></i>' for at in trace.reads)
-    arrivals = f'<div class="row arrivals"><span>reads</span><div class="lane">{gaps}{marks}</div><span></span></div>'
+    span = f"<span>0 to {_ms(trace.total_ms)}</span>"
+    arrivals = f'<div class="row arrivals"><span>reads</span><div class="lane">{gaps}{marks}</div>{span}</div>'
     failed = " failed" if trace.failure is not None else ""
     return (
         f'<section class="call{failed}" id="call-{number}"><h2>{escape(_title(trace))}</h2><dl>{facts}</dl>'
@@ -105,7 +106,9 @@ def _facts(trace: Trace) -> list[tuple[str, str]]:
 
 def _usage(usage: TokenUsage) -> str:
     counts = [(name, getattr(usage, name)) for name in usage.__struct_fields__]
-    return ", ".join(f"{count} {name.removesuffix('_tokens').replace('_', ' ')}" for name, count in counts if count)
+    return ", ".join(
+        f"{count} {name.removesuffix('_tokens').replace('_', ' ')}" for name, count in counts if count is not None
+    )
 
 
 def _title(trace: Trace) -> str:
@@ -147,7 +150,7 @@ section{border-top:1px solid #8886;padding:1rem 0}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:0 1rem;margin:0 0 1rem}
 dt{opacity:.7}dd{margin:0;overflow-wrap:anywhere}
 .row{display:grid;grid-template-columns:12rem 1fr 18rem;gap:.3rem 1rem;align-items:center;margin:.4rem 0}
-.row span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.row span{overflow-wrap:anywhere}
 .lane{position:relative;height:1.4rem;background:#8882;border-radius:3px;overflow:hidden}
 .lane>*{position:absolute;top:0;bottom:0}
 .bar{background:#4a7fd6;opacity:.45;min-width:2px;border-radius:3px}
