@@ -495,3 +495,24 @@ async def test_an_interceptor_that_asked_nobody_is_dropped_with_its_stream() -> 
 
     with pytest.warns(ResourceWarning, match="a stream of route/model-1 was dropped"):
         del stream
+
+
+async def test_an_interceptor_that_is_installed_twice_is_taken_back_once_at_a_time() -> None:
+    """R7: each `use()` is taken back by what it returned, which may be called twice."""
+    seen: list[str] = []
+
+    async def watch(options: GenerateOptions, following: Next) -> Chunks:
+        seen.append(options.provider)
+        async for chunk in following(options):
+            yield chunk
+
+    runtime = serving(Scripted())
+    first, second = runtime.use(watch), runtime.use(watch)
+    first()
+    first()
+    await runtime.complete(asking())
+    assert seen == ["route"]
+
+    second()
+    await runtime.complete(asking())
+    assert seen == ["route"]

@@ -109,8 +109,15 @@ class LlmRuntime:
         installed = (*self._interceptors, interceptor)
         self._interceptors = tuple(sorted(installed, key=lambda kept: isinstance(kept, Retry)))
 
+        there = True
+
         def remove() -> None:
-            self._interceptors = tuple(kept for kept in self._interceptors if kept is not interceptor)
+            nonlocal there
+            kept = list(self._interceptors)
+            if there:
+                # By identity, and one of them: the same interceptor may be installed twice.
+                del kept[next(index for index, found in enumerate(kept) if found is interceptor)]
+            there, self._interceptors = False, tuple(kept)
 
         return remove
 
