@@ -516,3 +516,23 @@ async def test_an_interceptor_that_is_installed_twice_is_taken_back_once_at_a_ti
     second()
     await runtime.complete(asking())
     assert seen == ["route"]
+
+
+async def test_an_interceptor_may_run_tasks_that_fail() -> None:
+    """Q6, R7: what a `TaskGroup` of an interceptor cancels within itself is no cancellation of the call."""
+
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise LookupError("a side task")
+
+    async def grouping(options: GenerateOptions, following: Next) -> Chunks:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(fail())
+                group.create_task(asyncio.Event().wait())
+        except* LookupError:
+            pass
+        async for chunk in following(options):
+            yield chunk
+
+    assert await chunks_of(using(serving(Scripted()), grouping).stream(asking())) == list(ANSWER)
