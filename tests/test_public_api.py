@@ -1,7 +1,6 @@
 """The public names: what `limen` exports, when it loads what, and at which price."""
 
 import json
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -76,17 +75,3 @@ def test_import_loads_little(statement: str) -> None:
 def test_the_fixture_protocol_needs_no_http_client() -> None:
     """`import limen.fixture` loads no HTTP client (F18)."""
     assert run("import limen.fixture, sys; print('aiohttp' in sys.modules)") == "False\n"
-
-
-@pytest.mark.slow
-def test_import_time(tmp_path: Path) -> None:
-    """`import limen` takes at most 1.5 times what `import msgspec` takes, both compiled."""
-    code = "import time; start = time.process_time(); import {}; print(time.process_time() - start)"
-
-    def measured(module: str) -> float:
-        return float(run(code.format(module), cache=tmp_path))
-
-    measured("limen"), measured("msgspec")  # the first time writes the compiled files
-    ratios = [measured("limen") / measured("msgspec") for _ in range(15)]
-
-    assert statistics.median(ratios) <= 1.5

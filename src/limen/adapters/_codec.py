@@ -18,6 +18,7 @@ from limen.contract import (
     Timeouts,
     WireReader,
     WireRequest,
+    scrub,
 )
 from limen.transport import TransportOptions
 
@@ -148,5 +149,5 @@ class WireOptions(msgspec.Struct, frozen=True, kw_only=True):
         for name in self.__struct_fields__:
             value: object = getattr(self, name)
             if value is not None:
-                shown.append(f"{name}=…" if name in _NEVER_SHOWN and value else f"{name}={value!r}")
+                shown.append(f"{name}=…" if name in _NEVER_SHOWN and value else f"{name}={scrub(repr(value))}")
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -1,7 +1,5 @@
 """Failure as data: the facts that an exception, a finish and a response share."""
 
-import math
-
 import msgspec
 
 from limen.contract import _codes as codes
@@ -38,8 +36,8 @@ def failure_fault(failure: Failure) -> Exception | None:
     if failure.status is not None and (type(failure.status) is not int or not 100 <= failure.status <= 599):
         return ValueError(f"a failure's status is an HTTP status, got {failure.status!r}")
     delay = failure.provider_retry_after_ms
-    if delay is not None and (type(delay) not in (int, float) or not math.isfinite(delay) or delay <= 0):
-        return ValueError(f"a retry delay is a positive number of milliseconds, got {delay!r}")
+    if delay is not None and (type(delay) is not int or delay <= 0):
+        return ValueError(f"a retry delay is a positive whole number of milliseconds, got {delay!r}")
     for name in ("provider_code", "request_id"):
         text: object = getattr(failure, name)
         if text is not None and (type(text) is not str or not text):

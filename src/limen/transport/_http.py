@@ -13,6 +13,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
+from msgspec.structs import replace
 from yarl import URL
 
 from limen.contract import WIRE_TAP, AbortSignal, Limits, LlmError, Timeouts, codes
@@ -124,7 +125,8 @@ class HttpAnswer:
                 body += data
         except LlmError as failure:
             if failure.code == codes.ABORTED:
-                raise
+                # Of an answer, only its head has come (E6).
+                raise LlmError.of(replace(failure.failure, phase="headers")) from failure
         finally:
             self._exchange.kill(None)
         return bytes(body[:limit])

@@ -1,11 +1,10 @@
 """Options to fields: spellings of the rows, refusals by name, efforts, cache and extra (Q1, Q8, Q9, R4)."""
 
-import time
 from typing import Any
 
 import pytest
 
-from chat_requests import ADD, PNG, SCHEMA, attempt, body_of, refusal, tool_turn
+from chat_requests import ADD, PNG, SCHEMA, attempt, body_of, refusal
 from limen.adapters._base import BuildContext
 from limen.adapters._chat_completions import WIRE
 from limen.contract import (
@@ -332,23 +331,6 @@ class TestExtra:
     def test_a_key_that_this_request_did_not_write_is_free(self) -> None:
         """Only what the serializer wrote itself is taken."""
         assert attempt("openai", extra={"openai-chat": {"max_tokens": 3}}, max_tokens=5)["max_tokens"] == 3
-
-
-@pytest.mark.slow
-def test_two_thousand_messages_take_less_than_three_milliseconds() -> None:
-    """Serializing a long history is cheap (ARCHITECTURE, targets); the best of many runs counts."""
-    plain = [user(f"question {index}") if index % 2 else assistant(f"answer {index}") for index in range(2_000)]
-    tools = [message for index in range(500) for message in (*tool_turn(f"call_{index}"), assistant("done"))]
-    taken: list[float] = []
-    for messages in (plain, tools):
-        options = GenerateOptions("route", "m", messages, tools=[ADD])
-        runs: list[float] = []
-        for _ in range(20):
-            start = time.process_time()
-            WIRE.codec("openai").build(options, BuildContext())
-            runs.append(time.process_time() - start)
-        taken.append(min(runs))
-    assert max(taken) < 0.003
 
 
 def test_an_llm_error_is_what_is_raised() -> None:

@@ -189,7 +189,7 @@ class SseDecoder:
             blocks = data[:-2].split(b"\n\n")
             if ends != 3 * len(blocks):
                 return False
-            events = []
+            events = list[SseEvent]()
             for block in blocks:
                 first, _, payload = block.partition(b"\ndata: ")
                 name = _NAMES.get(first) or _event_name(first)
