@@ -153,6 +153,17 @@ async def test_a_missing_key_names_every_place_for_it(settings: WireOptions, cod
         assert place in str(failure)
 
 
+async def test_a_missing_key_goes_where_it_is_looked_for() -> None:
+    """The remedy is true: a route that names a place never reads the provider's own variable (K4)."""
+    settings = WireOptions(base_url="http://127.0.0.1:1", api_key=Source(None))
+    failure = await refused(WireAdapter(settings, ToyCodec()), options())
+    assert str(failure) == (
+        "the route toy has no key: the vault's drawer 7 holds none. Put one there, into api_key_env, api_key_file or "
+        "api_key_keyring in [routes.toy] of limen.toml, into the environment variable TOY_API_KEY if that route names "
+        "none of these, or into api_key= of the adapter's options"
+    )
+
+
 async def test_a_route_that_goes_elsewhere_names_no_variable() -> None:
     """A provider's key is not asked for where the route goes to another address than the provider's own (K4)."""
     codec = ToyCodec(requires_key=True, base_url="https://toy.example/v1/")

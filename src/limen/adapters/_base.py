@@ -141,21 +141,22 @@ class WireAdapter(LlmAdapter):
             key = await source.api_key()
             if key is not None and key.strip():
                 return clean_key(key, source.reference)
-            raise self._missing(provider, f"{source.reference} holds none")
+            raise self._missing(provider, f"{source.reference} holds none", "there")
         if self._codec.requires_key and not self._endpoint.brings_auth:
             raise self._missing(provider, "no place is named for one")
         return None
 
-    def _missing(self, provider: str, why: str) -> LlmError:
-        # A provider's own key is not looked for where its route goes to another address.
+    def _missing(self, provider: str, why: str, *places: str) -> LlmError:
+        # A provider's own variable is read for a route that names no key, and never where it goes to another address.
         variables = "" if self._endpoint.elsewhere else " or ".join(self._codec.key_variables)
-        places = [
-            *([f"the environment variable {variables}"] if variables else []),
-            f"api_key_env, api_key_file or api_key_keyring in [routes.{provider}] of limen.toml",
-            "api_key= of the adapter's options",
+        every = [
+            *places,
+            f"into api_key_env, api_key_file or api_key_keyring in [routes.{provider}] of limen.toml",
+            *([f"into the environment variable {variables} if that route names none of these"] if variables else []),
+            "into api_key= of the adapter's options",
         ]
         return LlmError(
-            f"the route {provider} has no key: {why}. Put one into {', '.join(places[:-1])}, or {places[-1]}",
+            f"the route {provider} has no key: {why}. Put one {', '.join(every[:-1])}, or {every[-1]}",
             codes.MISSING_CREDENTIAL,
             phase="resolve",
         )
