@@ -152,3 +152,47 @@ async def test_an_idle_adapter_that_leaves_is_closed_at_once() -> None:
     await runtime.reload()
 
     assert (leaving.closes, names(runtime)) == (1, [])
+
+
+class Hangs(Scripted):
+    """Never finishes closing."""
+
+    async def aclose(self) -> None:
+        """Wait for ever."""
+        await asyncio.Event().wait()
+
+
+async def test_an_adapter_that_never_closes_keeps_nobody_else_open() -> None:
+    """R1, R11: closing the runtime ends a clean-up that hangs, after all others are closed, and says so."""
+    hanging, other = Hangs(), Closable((*OPEN, Gate()))
+    runtime = serving(hanging, other)
+    stream = runtime.stream(asking("route-2"))
+    await anext(stream)
+
+    async with asyncio.timeout(10):
+        with pytest.raises(TimeoutError):
+            await runtime.aclose()
+
+    assert (other.left, other.closes) == (1, 1)
+
+
+class Fails(Scripted):
+    """Fails to close."""
+
+    async def aclose(self) -> None:
+        """Fail."""
+        raise OSError("cannot close")
+
+
+async def test_a_failing_clean_up_does_not_hide_the_consumers_error() -> None:
+    """E2, H55: what is raised inside of the runtime's `async with` leaves it unchanged."""
+    own = LookupError("mine")
+
+    with pytest.raises(LookupError) as caught:
+        async with serving(Fails()):
+            raise own
+    assert caught.value is own
+
+    with pytest.raises(OSError, match="cannot close"):
+        async with serving(Fails()):
+            pass

@@ -4,7 +4,7 @@ import asyncio
 import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from limen.contract import (
     AbortSignal,
@@ -33,6 +33,10 @@ from limen.runtime._topology import Topology, TopologyListener
 
 Loader: TypeAlias = Callable[[object], Awaitable[Sequence[tuple[Sequence[str], LlmAdapter]]]]
 """Reads a configuration (`None`: the one of the beginning) and returns routes with their adapters, or raises."""
+
+
+_PATIENCE_S: Final = 2.0
+"""How long one clean-up may take where others wait for it."""
 
 
 class LlmRuntime:
@@ -183,18 +187,22 @@ class LlmRuntime:
     async def aclose(self) -> None:
         """End every open stream as aborted, give up all routes, and close the adapters that served them.
 
-        Raises the first failure of a clean-up, when all of them are done.
+        Raises the first failure of a clean-up, when all of them are done. One that hangs is ended after two seconds,
+        so that it keeps nobody else from closing; that is its `TimeoutError`.
         """
+        failure = await self._close()
+        if failure is not None:
+            raise safe_cause(failure)
+
+    async def _close(self) -> Exception | None:
         failures: list[Exception] = []
-        for stream in tuple(self._open_streams):
-            await _contained(_left(stream), failures)
+        await asyncio.gather(*(_contained(_left(stream), failures) for stream in tuple(self._open_streams)))
         routes = self._registry.clear()
         adapters = {id(adapter): adapter for adapter in (*(route.adapter for route in routes), *self._retired)}
         self._retired.clear()
         for adapter in adapters.values():
             await _contained(adapter.aclose(), failures)
-        if failures:
-            raise safe_cause(failures[0])
+        return failures[0] if failures else None
 
     async def __aenter__(self) -> "LlmRuntime":
         return self
@@ -202,7 +210,9 @@ class LlmRuntime:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.aclose()
+        failure = await self._close()
+        if failure is not None and error is None:
+            raise safe_cause(failure)
 
 
 async def _left(stream: ModelStream) -> None:
@@ -227,7 +237,8 @@ def _watches(signal: object) -> bool:
 
 async def _contained(step: Awaitable[None], failures: list[Exception]) -> None:
     try:
-        await step
+        async with asyncio.timeout(_PATIENCE_S):
+            await step
     except Exception as failure:  # noqa: BLE001 - what comes after is closed too, then it is raised
         debug("failed to close: %s", foreign_text(failure))
         failures.append(failure)
