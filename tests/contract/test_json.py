@@ -77,6 +77,19 @@ def test_freezing_goes_all_the_way_down() -> None:
     assert freeze(5) == 5
 
 
+def test_a_frozen_array_is_a_tuple_that_equals_a_list() -> None:
+    """A JSON array of a value cannot be changed, hashes as a tuple, and compares with what it was made of."""
+    frozen = freeze({"a": [1, {"b": [2]}]})
+    array = freeze([1, 2])
+
+    assert frozen == {"a": [1, {"b": [2]}]}
+    assert frozen == {"a": (1, {"b": (2,)})}
+    assert frozen != {"a": [1, {"b": [3]}]}
+    assert (array == [1, 2], array == (1, 2), array != [1, 2], array == 3) == (True, True, False, False)
+    assert (isinstance(array, tuple), hash(array)) == (True, hash((1, 2)))
+    assert pickle.loads(pickle.dumps(frozen)) == frozen
+
+
 def test_what_cannot_be_frozen() -> None:
     """Section 1, S2: a key that is no string, nesting past the limit and a cycle are refused."""
     cycle: list[object] = []

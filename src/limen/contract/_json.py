@@ -47,6 +47,22 @@ class FrozenDict(dict[str, V]):
         return self
 
 
+class FrozenList(tuple[object, ...]):
+    """A JSON array that cannot be changed: a tuple, equal to a plain list of the same content too."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, list):
+            return super().__eq__(tuple(other))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple[object, ...].__hash__
+
+
 def freeze(value: object, depth: int = 0) -> object:
     """Return a deeply immutable copy of JSON-like data; what is immutable already is returned as it is.
 
@@ -56,7 +72,7 @@ def freeze(value: object, depth: int = 0) -> object:
         return value  # pyright: ignore[reportUnknownVariableType] - its values were frozen when it was made
     if isinstance(value, (list, tuple)):
         _check_depth(depth)
-        return tuple(freeze(item, depth + 1) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return FrozenList([freeze(item, depth + 1) for item in value])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, Mapping):
         return freeze_object(value, depth)  # pyright: ignore[reportUnknownArgumentType]
     return value
