@@ -304,6 +304,28 @@ async def test_an_entry_point_that_does_not_work(adapter: str, message: str) -> 
     assert caught.value.__context__ is None
 
 
+@pytest.mark.usefixtures("installed")
+async def test_an_entry_point_that_takes_no_route_takes_no_settings() -> None:
+    """What a third party's adapter is never told is refused in the file, not dropped (K5)."""
+    table = {"adapter": "silent", "base_url": "https://a.example/v1", "api_key_env": "LIMEN_TEST_KEY"}
+    with pytest.raises(limen.LlmError) as caught:
+        async with limen.open_runtime({"routes": {"a": table}}):
+            pass
+
+    assert (caught.value.code, str(caught.value)) == (
+        "INVALID_CONFIG",
+        "routes.a - the adapter silent has no use for base_url; leave it out",
+    )
+
+
+def test_a_route_does_not_show_the_password_of_its_proxy() -> None:
+    """A proxy's address may hold a password, and no repr shows one (E5)."""
+    route = Route(name="a", adapter="echo", place="[routes.a]", proxy="http://user:canary@proxy.example:1")
+
+    assert repr(route).startswith("Route(name='a', adapter='echo', place='[routes.a]', dialect=None, ")
+    assert "canary" not in repr(route)
+
+
 async def test_proxies_of_the_environment_reach_the_adapter(
     provider: MockProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

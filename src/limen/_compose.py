@@ -11,6 +11,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from msgspec import structs
+
 from limen.config import Config, EnvironmentKey, KnownProvider, Route, Source, invalid_config, load
 from limen.contract import (
     CredentialSource,
@@ -155,6 +157,12 @@ def codecs_of(wire: str) -> "Mapping[str, Codec]":
 # -- one adapter from one route
 
 
+_SETTINGS: Final = (
+    *("dialect", "base_url", "credential", "allow_plain_http", "headers", "timeouts", "limits", "retry", "models"),
+    *("default_max_tokens", "path", "options"),
+)
+
+
 def make_adapter(route: Route, config: Config) -> LlmAdapter:
     """Make the adapter of a route; whatever is wrong with it is `INVALID_CONFIG`, naming the route."""
     fault: str
@@ -172,15 +180,21 @@ def _make(route: Route, config: Config) -> LlmAdapter:
         return _from_file(route)
     for row in ADAPTERS:
         if row.name == route.adapter:
-            return _wire_adapter(row, route, config)
+            return _wire_adapter(row, _proxied(route, config))
     plugins = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if route.adapter in plugins:
-        return _plugin(plugins[route.adapter], route)
+        return _plugin(plugins[route.adapter], _proxied(route, config))
     known = ", ".join([*(row.name for row in ADAPTERS), *FILE_ADAPTERS, *sorted(plugins)])
     raise invalid_config(f"there is no adapter {route.adapter!r}; there are {known}")
 
 
-def _wire_adapter(row: AdapterRow, route: Route, config: Config) -> LlmAdapter:
+def _proxied(route: Route, config: Config) -> Route:
+    """Return the route with the environment's proxy for its address, if there is one (K7)."""
+    proxy = config.proxies.of(route.base_url or "https:")
+    return structs.replace(route, proxy=proxy, no_proxy=() if proxy is None else config.proxies.no_proxy)
+
+
+def _wire_adapter(row: AdapterRow, route: Route) -> LlmAdapter:
     from limen.transport import TransportOptions
 
     _refuse(route, "path", "options")
@@ -189,9 +203,8 @@ def _wire_adapter(row: AdapterRow, route: Route, config: Config) -> LlmAdapter:
         for name in ("base_url", "dialect", "timeouts", "limits", "retry", "app", "default_max_tokens")
         if (value := getattr(route, name)) is not None
     }
-    proxy = config.proxies.of(route.base_url or "https:")
-    if proxy is not None:
-        settings["transport"] = TransportOptions(proxy=proxy, no_proxy=config.proxies.no_proxy)
+    if route.proxy is not None:
+        settings["transport"] = TransportOptions(proxy=route.proxy, no_proxy=route.no_proxy)
     package = importlib.import_module(row.module)
     make_options: Callable[..., object] = getattr(package, row.options)
     make: Callable[[object], LlmAdapter] = getattr(package, row.adapter)
@@ -221,9 +234,12 @@ def _from_file(route: Route) -> LlmAdapter:
 
 
 def _plugin(point: EntryPoint, route: Route) -> LlmAdapter:
-    """Make an adapter of another distribution: a callable that takes the route, or nothing."""
+    """Make an adapter of another distribution: a callable that takes the route, or nothing and then uses nothing."""
     make: Callable[..., object] = point.load()
-    adapter = make(route) if inspect.signature(make).parameters else make()
+    takes_route = bool(inspect.signature(make).parameters)
+    if not takes_route:
+        _refuse(route, *_SETTINGS)
+    adapter = make(route) if takes_route else make()
     if not isinstance(adapter, LlmAdapter):
         raise invalid_config(f"the entry point {point.value} made a {type(adapter).__name__}, not an LlmAdapter")
     return adapter

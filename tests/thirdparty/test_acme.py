@@ -70,6 +70,23 @@ async def test_every_key_of_the_route_is_used(tmp_path: Path, monkeypatch: pytes
     assert told == [("blue", f"app/1 limen/{limen.__version__}", 77)] * 2
 
 
+async def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment's proxy is used by an adapter of another distribution as by limen's own (K7)."""
+    monkeypatch.setenv("SOME_KEY", "acme-key-0123456789")
+    table = {
+        "adapter": "acme",
+        "base_url": "http://far.example/v3",
+        "api_key_env": "SOME_KEY",
+        "allow_plain_http": True,
+    }
+    async with MockProvider("text", speakers=(WIRE.speaker,)) as mock:
+        monkeypatch.setenv("HTTP_PROXY", mock.url)
+        async with limen.open_runtime({"routes": {"work": table}}) as llm:
+            await llm.complete(limen.GenerateOptions("work", "acme-1", [user("Hello")]))
+
+    assert [request.path for request in mock.requests] == ["http://far.example/v3/generate"]
+
+
 async def test_a_key_that_it_cannot_use_is_refused(tmp_path: Path) -> None:
     """What the adapter has no use for is INVALID_CONFIG, and names the route."""
     config = tmp_path / "limen.toml"

@@ -35,7 +35,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """One route, ready to make an adapter from: plain data, and a credential source instead of a key.
 
     `app` is the application's part of the `User-Agent`; `place` names the route in messages; `options` is only for
-    adapters installed by entry point. `path` is the fixture's file.
+    adapters installed by entry point. `path` is the fixture's file. `proxy` is the environment's for this address, with
+    the hosts that go without (K7); the repr leaves it out, as it may hold a password (E5).
     """
 
     name: str
@@ -54,6 +55,12 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     default_max_tokens: int | None = None
     path: str | None = None
     options: Mapping[str, object] = FrozenDict[object]()
+    proxy: str | None = None
+    no_proxy: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name != "proxy")
+        return f"Route({', '.join(shown)})"
 
 
 def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> Route:

@@ -18,6 +18,7 @@ from limen.contract import (
     WireReader,
     WireRequest,
 )
+from limen.transport import TransportOptions
 
 
 class AcmeCodec:
@@ -89,6 +90,7 @@ def for_route(route: Route) -> AcmeAdapter:
         timeouts=route.timeouts or Timeouts(),
         limits=route.limits or Limits(),
         retry=route.retry,
+        transport=TransportOptions(proxy=route.proxy, no_proxy=route.no_proxy),
         allow_plain_http=route.allow_plain_http,
         app=route.app,
     )
