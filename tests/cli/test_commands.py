@@ -253,6 +253,20 @@ def test_doctor_of_a_route_that_names_no_key(run: Run, tmp_path: Path, monkeypat
     assert "FAULT  moved: the provider asks for a key and the route names none\n" in done.out
 
 
+def test_doctor_of_a_key_that_cannot_be_read(run: Run, tmp_path: Path) -> None:
+    """The remedy fits the fault: a place that cannot be read wants another one, not another key (K4)."""
+    configured(tmp_path, f'[routes.main]\nadapter = "deepseek"\napi_key_file = "{tmp_path}"\n')
+    done = run("doctor")
+
+    assert (done.code, done.out.splitlines()[2:]) == (
+        1,
+        [
+            f"FAULT  main: the file {tmp_path} (api_key_file of [routes.main]) cannot be read: Is a directory",
+            "       → name another in [routes.main]",
+        ],
+    )
+
+
 def test_doctor_without_routes(run: Run) -> None:
     """An empty environment is a finding that lists every key that is looked for."""
     done = run("doctor")

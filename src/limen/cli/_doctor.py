@@ -107,7 +107,9 @@ async def _key_finding(route: Route) -> Finding:
             return Finding("fault", route.name, f"there is no key in {reference}", f"put the key into {reference}")
         clean_key(key, reference)
     except LlmError as error:
-        return Finding("fault", route.name, str(error), "put a key there that is one line of printable ASCII")
+        unusable = error.code == codes.INVALID_CREDENTIAL
+        remedy = "put a key there that is one line of printable ASCII" if unusable else f"name another in {route.place}"
+        return Finding("fault", route.name, str(error), remedy)
     return Finding("ok", route.name, f"there is a key in {reference}")
 
 
