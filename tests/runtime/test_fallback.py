@@ -52,6 +52,15 @@ async def test_a_route_that_works_is_the_only_one_asked() -> None:
     assert (response.info.provider, second.seen) == ("route", [])
 
 
+async def test_no_route_is_asked_twice() -> None:
+    """One list serves the calls of all its routes: the call's own is in it, and is not asked again (R7)."""
+    first, second = Scripted((DOWN,)), Scripted((DOWN,))
+    stream = falling_back(first, second, to=("route", "route-2", "route-2")).stream(asking())
+
+    assert (await outcome_of(stream)).code == codes.OVERLOADED
+    assert (len(first.seen), len(second.seen)) == (1, 1)
+
+
 async def test_another_model_for_another_route() -> None:
     """A `ModelSource` names the model that the other route knows."""
     third = Scripted()

@@ -12,8 +12,9 @@ from limen.runtime._withhold import HeldStream
 class Fallback:
     """Ask these routes, in order, where the call's own route fails before anything of its answer was shown.
 
-    A route is asked for the same model; `ModelSource(route, model)` asks it for another. `response.info.provider`
-    and `message.source` say which route answered; the last one's failure is the call's. An abort asks nobody else.
+    A route is asked for the same model; `ModelSource(route, model)` asks it for another. None is asked twice, so one
+    list serves the calls of all its routes. `response.info.provider` and `message.source` say which route answered;
+    the last one's failure is the call's. An abort asks nobody else.
     """
 
     def __init__(self, routes: Sequence[str | ModelSource]) -> None:
@@ -29,10 +30,10 @@ class Fallback:
         """Wrap the rest of the chain."""
         tries = [options]
         for route in self._routes:
-            if isinstance(route, str):
-                tries.append(msgspec.structs.replace(options, provider=route))
-            else:
-                tries.append(msgspec.structs.replace(options, provider=route.provider, model=route.model))
+            one = ModelSource(route, options.model) if isinstance(route, str) else route
+            other = msgspec.structs.replace(options, provider=one.provider, model=one.model)
+            if other not in tries:
+                tries.append(other)
         return FallbackStream(tries, following)
 
 
