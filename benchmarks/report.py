@@ -106,7 +106,8 @@ def page(rows: list[Row]) -> str:
         "<!doctype html><html lang=en><meta charset=utf-8><title>limen benchmarks</title>",
         "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
         "h2{font-size:1rem;margin:2rem 0 .4rem}.r{display:flex;align-items:center;gap:.6rem}"
-        ".n{width:9rem;text-align:right}.b{height:1rem;background:#9ab}.limen .b{background:#2a6}</style>",
+        ".n{width:9rem;text-align:right}.b{height:1rem;background:#9ab}.limen .b{background:#2a6}"
+        "td,th{text-align:left;padding:.1rem .8rem .1rem 0}</style>",
         f"<h1>limen benchmarks</h1><p>Python {platform.python_version()}, {platform.machine()}; medians.</p>",
     ]
     for case, (_, unit, _against) in METRICS.items():
@@ -116,10 +117,13 @@ def page(rows: list[Row]) -> str:
         if known:
             parts.append(f"<h2>{html.escape(case)}: {html.escape(unit)}</h2>")
         for subject, value in known:
-            width = max(0.2, 60 * max(value, 0) / top)
+            width = max(0.2, 45 * max(value, 0) / top)
             kind = "r limen" if subject.startswith("limen") else "r"
             bar = f"<span class=b style='width:{width:.1f}%'></span>"
             parts.append(
                 f"<div class='{kind}'><span class=n>{html.escape(subject)}</span>{bar}<span>{value:.3g}</span></div>"
             )
-    return "\n".join([*parts, "</html>\n"])
+    asked = [line.strip("| ").split(" | ") for line in targets(rows)[4:]]
+    cells = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in asked)
+    head = "<tr><th>case<th>wire<th>against<th>at most<th>measured</tr>"
+    return "\n".join([*parts, f"<h2>targets</h2><table>{head}{cells}</table>", "</html>\n"])
