@@ -74,6 +74,20 @@ async def test_a_bare_runtime_does_not_retry() -> None:
     assert len(adapter.seen) == 1
 
 
+async def test_one_retry_counts() -> None:
+    """R9: the last retry installed takes the place of the one before, and leaves it again; none multiplies another."""
+    adapter = Scripted(*[(RESET,)] * 5)
+    runtime = retrying(adapter, Clock(), RetryPolicy(max_retries=1))
+    take_back = runtime.use(Clock().retry(RetryPolicy(max_retries=2)))
+
+    assert (await outcome_of(runtime.stream(asking()))).code == codes.TRANSPORT
+    assert len(adapter.seen) == 3
+
+    take_back()
+    assert (await outcome_of(runtime.stream(asking()))).code == codes.TRANSPORT
+    assert len(adapter.seen) == 5
+
+
 @pytest.mark.parametrize("code", RetryPolicy().codes)
 @pytest.mark.parametrize("in_band", [True, False])
 async def test_the_listed_codes_are_retried(code: str, in_band: bool) -> None:

@@ -50,6 +50,7 @@ class LlmRuntime:
         self._loader = loader
         self._topology = Topology()
         self._registry = Registry(self._topology)
+        self._installed: tuple[Interceptor, ...] = ()
         self._interceptors: tuple[Interceptor, ...] = ()
         self._open_streams: weakref.WeakSet[ModelStream] = weakref.WeakSet()
         self._loaded: tuple[Registration, ...] = ()
@@ -108,20 +109,21 @@ class LlmRuntime:
     def use(self, interceptor: Interceptor) -> Callable[[], None]:
         """Wrap all later calls in an interceptor, inside of those before it; what is returned takes it back (R7).
 
-        `Retry` always goes innermost, whenever it is installed (R9).
+        `Retry` always goes innermost, whenever it is installed, and there is one: the last takes the place of those
+        before it until it is taken back, so that no policy multiplies another (R9).
         """
-        installed = (*self._interceptors, interceptor)
-        self._interceptors = tuple(sorted(installed, key=lambda kept: isinstance(kept, Retry)))
-
+        self._installed = (*self._installed, interceptor)
+        self._interceptors = _chain(self._installed)
         there = True
 
         def remove() -> None:
             nonlocal there
-            kept = list(self._interceptors)
+            kept = list(self._installed)
             if there:
                 # By identity, and one of them: the same interceptor may be installed twice.
                 del kept[next(index for index, found in enumerate(kept) if found is interceptor)]
-            there, self._interceptors = False, tuple(kept)
+            there, self._installed = False, tuple(kept)
+            self._interceptors = _chain(self._installed)
 
         return remove
 
@@ -221,6 +223,11 @@ async def _left(stream: ModelStream) -> None:
         await stream.aclose()
     elif not stream.loop.is_closed():
         asyncio.run_coroutine_threadsafe(stream.aclose(), stream.loop)
+
+
+def _chain(installed: Sequence[Interceptor]) -> tuple[Interceptor, ...]:
+    retries = [one for one in installed if isinstance(one, Retry)]
+    return (*(one for one in installed if not isinstance(one, Retry)), *retries[-1:])
 
 
 def _check(options: object) -> None:
