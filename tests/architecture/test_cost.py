@@ -158,7 +158,7 @@ class Ready(limen.LlmAdapter):
 
 
 def test_the_runtime_costs_few_calls() -> None:
-    """From an adapter's read to the consumer's loop a chunk costs at most 9.5 calls, the guard's included (R6, R11)."""
+    """From an adapter's read to the consumer's loop a chunk costs at most 10.5 calls, the guard's included (R6, R11)."""
 
     async def consume(count: int) -> None:
         async with limen.LlmRuntime() as runtime:
@@ -172,4 +172,4 @@ def test_the_runtime_costs_few_calls() -> None:
     run(10)()
     found = (calls(run(2 * COUNT)) - calls(run(COUNT))) / COUNT
 
-    assert found <= 9.5, f"{found:.2f} calls a chunk"
+    assert found <= 10.5, f"{found:.2f} calls a chunk"

@@ -83,6 +83,14 @@ async def test_a_second_iteration_is_refused() -> None:
         _ = [piece async for piece in stream.text()]
 
 
+async def test_one_iteration_may_be_looped_over_in_pieces() -> None:
+    """R11: what `aiter()` returned goes on where the last loop left it; that is still one iteration."""
+    iterator = aiter(serving(Scripted()).stream(asking()))
+    first = await anext(iterator)
+
+    assert [first, *[chunk async for chunk in iterator]] == list(ANSWER)
+
+
 async def test_response_may_come_before_iteration() -> None:
     """R11: after `response()` alone the stream may still be iterated, once, and shows the same chunks."""
     adapter = Scripted()

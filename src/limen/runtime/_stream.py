@@ -5,7 +5,7 @@ import warnings
 import weakref
 from asyncio import get_running_loop
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from threading import get_ident
 from types import TracebackType
 
@@ -92,11 +92,11 @@ class ModelStream:
 
     # -- reading
 
-    def __aiter__(self) -> "ModelStream":
+    def __aiter__(self) -> "_Chunks":
         if self._iterated:
             raise RuntimeError("a stream is iterated once; its chunks are gone, and `await stream.response()` is not")
         self._iterated = True
-        return self
+        return _Chunks(self)
 
     async def __anext__(self) -> StreamChunk:
         # The cheap form of "in the loop that this stream belongs to"; asking for the running loop is a system call.
@@ -306,3 +306,18 @@ class ModelStream:
             ResourceWarning,
             stacklevel=2,
         )
+
+
+class _Chunks:
+    """The one iteration of a stream: what `aiter(stream)` returns can be looped over in several pieces."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, stream: ModelStream) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> "_Chunks":
+        return self
+
+    def __anext__(self) -> Coroutine[object, object, StreamChunk]:
+        return self._stream.__anext__()
