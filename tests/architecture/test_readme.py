@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from _source import ROOT
+from _source import ROOT, SRC, modules
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -69,3 +69,14 @@ def test_links_lead_somewhere(page: Path) -> None:
     targets = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
 
     assert [link for link in targets if not (page.parent / link).exists()] == []
+
+
+def test_every_rule_that_the_code_names_is_on_the_page_of_rules() -> None:
+    """A rule's number in the source has its line in docs/rules.md."""
+    rule = re.compile(r"\b[CEQRKFSTWN](?:[1-9]|[123][0-9])\b")
+    named = {found for path in modules(SRC) for found in rule.findall(path.read_text(encoding="utf-8"))}
+    listed = set(
+        re.findall(r"^\| ([A-Z]\d+) \|", (ROOT / "docs" / "rules.md").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+
+    assert named - listed == set()

@@ -105,7 +105,7 @@ def _count(reading: Reading, usage: object) -> None:
 
 
 def end(reading: Reading) -> str:
-    """limen's word for how this answer ended, from what the client said alone (CONTRACT 3)."""
+    """limen's word for how this answer ended, from what the client said alone (E3)."""
     if reading.end in ("refusal", "content_filter"):
         return "CONTENT_FILTER"
     if reading.end == "max_tokens":

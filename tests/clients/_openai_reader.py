@@ -93,7 +93,7 @@ def _count(reading: Reading, usage: openai.types.CompletionUsage) -> None:
 
 
 def end(reading: Reading) -> str:
-    """limen's word for how this answer ended, from what the client said alone (CONTRACT 3)."""
+    """limen's word for how this answer ended, from what the client said alone (E3)."""
     if reading.refusal or reading.end == "content_filter":
         return "CONTENT_FILTER"
     if reading.end == "length":

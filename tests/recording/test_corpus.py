@@ -19,7 +19,7 @@ CUTS = 3
 
 pytestmark = pytest.mark.skipif(recordings() is None, reason="no recordings: set LIMEN_RECORDINGS to their folder")
 
-# Finish words of any wire, as CONTRACT section 3 sorts them.
+# Finish words of any wire, as E3 sorts them.
 FINISHED = {
     **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "completed"), "stop"),
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call"), "tool-calls"),

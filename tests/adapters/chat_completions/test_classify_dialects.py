@@ -119,7 +119,7 @@ ROWS: list[tuple[str, int, object, str]] = [
 
 @pytest.mark.parametrize(("dialect", "status", "error", "code"), ROWS)
 def test_a_dialects_error_has_its_code(dialect: str, status: int, error: object, code: str) -> None:
-    """The dialect's row is asked first, the shared tables and the status after it (CONTRACT section 3)."""
+    """The dialect's row is asked first, the shared tables and the status after it (E3)."""
     body = json.dumps({"error": error}).encode()
     assert WIRE.classify(status, {}, body, dialect=dialect).code == code
 

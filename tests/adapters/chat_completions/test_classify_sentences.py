@@ -1,4 +1,4 @@
-"""Each code and each sentence of the shared tables, by a message that somebody received (CONTRACT section 3)."""
+"""Each code and each sentence of the shared tables, by a message that somebody received (E3)."""
 
 import re
 
@@ -116,7 +116,7 @@ def _body(message: str, code: str | None = None) -> bytes:
 
 @pytest.mark.parametrize(("table", "status", "message"), QUOTED, ids=[row[2][:40] for row in QUOTED])
 def test_a_received_message_has_its_code(table: str, status: int, message: str) -> None:
-    """A sentence decides where the provider gives no code, whatever the status says (CONTRACT section 3)."""
+    """A sentence decides where the provider gives no code, whatever the status says (E3)."""
     assert classify_answer(status, {}, _body(message)).code == CODE_OF[table]
 
 
@@ -146,7 +146,7 @@ CODES = [
 
 @pytest.mark.parametrize(("word", "status", "code"), CODES)
 def test_a_providers_code_decides(word: str, status: int, code: str) -> None:
-    """A code of the tables decides before the status, compared without case (CONTRACT section 3)."""
+    """A code of the tables decides before the status, compared without case (E3)."""
     assert classify_answer(status, {}, _body("something", word.upper())).code == code
 
 

@@ -1,4 +1,4 @@
-"""The order of judgement for a failed answer and for an error inside a stream (CONTRACT section 3)."""
+"""The order of judgement for a failed answer and for an error inside a stream (E3)."""
 
 import re
 import time

@@ -1,7 +1,7 @@
 """Why an answer ended, and what it cost.
 
 Source of truth: https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, read 2026-11-30. Beside
-the wire's own words stand those that gateways pass through from other wires (CONTRACT section 3).
+the wire's own words stand those that gateways pass through from other wires (E3).
 """
 
 from collections.abc import Mapping
