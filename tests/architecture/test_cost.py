@@ -158,7 +158,7 @@ class Ready(limen.LlmAdapter):
 
 
 def test_the_runtime_costs_few_calls() -> None:
-    """From an adapter's read to the consumer's loop a chunk costs at most 10.5 calls, the guard's included (R6, R11)."""
+    """From an adapter's read to the consumer's loop a chunk costs at most 10.5 calls, guard included (R6, R11)."""
 
     async def consume(count: int) -> None:
         async with limen.LlmRuntime() as runtime:
