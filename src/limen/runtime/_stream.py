@@ -5,7 +5,7 @@ import warnings
 import weakref
 from asyncio import get_running_loop
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from threading import get_ident
 from types import TracebackType
 
@@ -51,15 +51,12 @@ class ModelStream:
         "_interrupt",
         "_iterated",
         "_loop",
-        "_loop_runs",
         "_open_streams",
         "_options",
         "_outcome",
         "_outer",
-        "_pop",
         "_ready",
         "_source",
-        "_thread",
         "_waiting",
     )
 
@@ -76,12 +73,9 @@ class ModelStream:
         self._open_streams = open_streams
         self._collecting = dispatcher.collecting
         self._ready: deque[StreamChunk] = deque()
-        self._pop = self._ready.popleft
         self._source: Source | None = None
         self._outer: Outer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._loop_runs: Callable[[], bool] = bool
-        self._thread = 0
         self._interrupt = Interrupt()
         self._busy = False
         self._waiting: list[asyncio.Future[None]] = []
@@ -96,12 +90,10 @@ class ModelStream:
         if self._iterated:
             raise RuntimeError("a stream is iterated once; its chunks are gone, and `await stream.response()` is not")
         self._iterated = True
-        return _Chunks(self)
+        return _Chunks(self, self._ready)
 
     async def __anext__(self) -> StreamChunk:
-        # The cheap form of "in the loop that this stream belongs to"; asking for the running loop is a system call.
-        if get_ident() != self._thread or not self._loop_runs():
-            self._bind_loop()
+        self._bind_loop()
         ready = self._ready
         while not ready:
             if self._ended is not None:
@@ -109,7 +101,7 @@ class ModelStream:
             if self._error is not None:
                 raise self._error
             await self._fill()
-        return self._pop()
+        return ready.popleft()
 
     async def next_batch(self) -> list[StreamChunk]:
         """Return all chunks that are there, having waited for one; an empty list is the end.
@@ -220,7 +212,7 @@ class ModelStream:
     def _bind_loop(self) -> None:
         loop = get_running_loop()
         if self._loop is None:
-            self._loop, self._loop_runs, self._thread = loop, loop.is_running, get_ident()
+            self._loop = loop
         elif self._loop is not loop:
             raise RuntimeError("a stream belongs to the event loop that first read it, and this is another (T2)")
 
@@ -309,15 +301,29 @@ class ModelStream:
 
 
 class _Chunks:
-    """The one iteration of a stream: what `aiter(stream)` returns can be looped over in several pieces."""
+    """The one iteration of a stream: what `aiter(stream)` returns can be looped over in several pieces.
 
-    __slots__ = ("_stream",)
+    What was read already is handed out here, since a call more for each chunk would be the dearest part of a step.
+    """
 
-    def __init__(self, stream: ModelStream) -> None:
+    __slots__ = ("_loop_runs", "_pop", "_ready", "_stream", "_thread")
+
+    def __init__(self, stream: ModelStream, ready: deque[StreamChunk]) -> None:
         self._stream = stream
+        self._ready = ready
+        self._pop = ready.popleft
+        self._thread = 0
+        self._loop_runs: Callable[[], bool] = bool
 
     def __aiter__(self) -> "_Chunks":
         return self
 
-    def __anext__(self) -> Coroutine[object, object, StreamChunk]:
-        return self._stream.__anext__()
+    async def __anext__(self) -> StreamChunk:
+        # The cheap form of "in the loop that this stream belongs to"; asking for the running loop is a system call.
+        if self._ready and get_ident() == self._thread and self._loop_runs():
+            return self._pop()
+        chunk = await self._stream.__anext__()
+        loop = self._stream.loop
+        if self._thread == 0 and loop is not None:
+            self._thread, self._loop_runs = get_ident(), loop.is_running
+        return chunk
