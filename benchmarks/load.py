@@ -17,8 +17,15 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-TEXT = "the quick brown fox "
-FRAGMENT = '{\\"line\\":\\"print(42)\\"},'[:20]
+WORDS = "the quick brown fox jumps over a lazy dog while tokens stream by as plain text "
+
+
+def texts(count: int) -> list[str]:
+    """Pieces of 20 characters, no two neighbours alike: LiteLLM takes a model that repeats itself for a fault."""
+    circle = WORDS * 2
+    return [circle[index % len(WORDS) : index % len(WORDS) + 20] for index in range(count)]
+
+
 HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nx-request-id: req_bench\r\n"
     b"transfer-encoding: chunked\r\n\r\n"
@@ -72,7 +79,7 @@ def chat_events(case: Case) -> list[str]:
         parts = arguments(case.count)
         events += [event({"tool_calls": [{"index": 0, "function": {"arguments": part}}]}) for part in parts]
     else:
-        events += [event({"content": TEXT})] * case.count
+        events += [event({"content": text}) for text in texts(case.count)]
     events.append(event({}, "tool_calls" if case.tool else "stop"))
     usage = {"prompt_tokens": 19, "completion_tokens": case.count, "total_tokens": 19 + case.count}
     events.append(f"data: {dump({**frame, 'choices': [], 'usage': usage})}\n\n")
@@ -96,7 +103,8 @@ def message_events(case: Case) -> list[str]:
         deltas = [{"type": "input_json_delta", "partial_json": part} for part in arguments(case.count)]
         events += [event("content_block_delta", index=0, delta=delta) for delta in deltas]
     else:
-        events += [event("content_block_delta", index=0, delta={"type": "text_delta", "text": TEXT})] * case.count
+        deltas = [{"type": "text_delta", "text": text} for text in texts(case.count)]
+        events += [event("content_block_delta", index=0, delta=delta) for delta in deltas]
     events.append(event("content_block_stop", index=0))
     reason = {"stop_reason": "tool_use" if case.tool else "end_turn", "stop_sequence": None}
     events.append(event("message_delta", delta=reason, usage={"output_tokens": case.count}))
