@@ -47,8 +47,8 @@ coverage: $(STAMP) ## default and long tests with per-file coverage gates
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -m "not live and not browser"
 	$(BIN)/python -m coverage combine --quiet
-	$(BIN)/python -m coverage json --quiet -o .coverage.json
-	$(BIN)/python tests/architecture/coverage_gate.py .coverage.json
+	$(BIN)/python -m coverage json --quiet -o coverage-report.json
+	$(BIN)/python tests/architecture/coverage_gate.py coverage-report.json
 
 gates: lint types coverage ## every gate that CI holds, in one command
 

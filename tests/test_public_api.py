@@ -1,5 +1,6 @@
 """The public names: what `limen` exports, when it loads what, and at which price."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -49,6 +50,11 @@ print(before, limen.adapters.deepseek.DeepSeekAdapter.__name__, limen.adapters.a
     assert run(code) == "False DeepSeekAdapter AnthropicOptions\n"
     assert set(limen.adapters.__all__) <= set(dir(limen.adapters))
     assert limen.adapters.WireOptions.__name__ == "WireOptions"
+
+
+def test_an_adapter_is_loaded_when_it_is_named() -> None:
+    """The name of an adapter's package gives the package, loaded or not."""
+    assert vars(limen.adapters)["__getattr__"]("deepseek") is importlib.import_module("limen.adapters.deepseek")
 
 
 def test_a_name_that_is_not_there() -> None:

@@ -1,6 +1,6 @@
 """The coverage gate: 100 % of lines and branches, per file, where the boundary is; 95 % per file elsewhere.
 
-`python coverage_gate.py .coverage.json` prints each file that falls short and exits 1 if there is one.
+`python coverage_gate.py coverage-report.json` prints each file that falls short and exits 1 if there is one.
 """
 
 import json

@@ -1,9 +1,14 @@
 """What ended a command becomes one line and an exit code."""
 
+import os
+import sys
+
 import pytest
 import typer
 
+import limen
 from cli._command import KEY
+from limen.__main__ import main
 from limen.cli._report import complain, exit_code_of
 from limen.contract import Failure, LlmError
 
@@ -60,3 +65,46 @@ def test_one_line_whatever_the_words(capfd: pytest.CaptureFixture[str]) -> None:
     err = capfd.readouterr().err
     assert err.startswith("limen: SERVER: a b [31mccc")
     assert (err.count("\n"), len(err)) == (1, 1000 + len("limen: …\n"))
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (BrokenPipeError(32, "Broken pipe"), ""),
+        (
+            OSError(28, "No space left on device"),
+            "limen: UNKNOWN: what the command says cannot be written: No space left on device\n",
+        ),
+    ],
+    ids=["a reader that has gone", "a full disk"],
+)
+def test_output_that_cannot_be_written(
+    error: OSError, line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that has gone is told nothing, a full disk is one line; the last flush goes nowhere."""
+    moved: list[int] = []
+    monkeypatch.setattr(os, "dup2", lambda _source, target: moved.append(target))
+
+    assert exit_code_of(error) == 1
+    assert (capfd.readouterr().err, moved) == (line, [sys.stdout.fileno()])
+
+
+def test_the_command_is_limen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`limen` runs the command with its arguments and exits with its code."""
+    monkeypatch.setattr(sys, "argv", ["limen", "--version"])
+
+    with pytest.raises(SystemExit) as done:
+        main()
+    assert (done.value.code, capsys.readouterr().out.strip()) == (0, f"limen {limen.__version__}")
+
+
+def test_the_command_without_its_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without typer the command says how to install it, in one line, and exits 2."""
+    monkeypatch.setattr("limen.__main__.find_spec", lambda _name: None)
+
+    with pytest.raises(SystemExit) as done:
+        main()
+    assert (done.value.code, capsys.readouterr().err) == (
+        2,
+        "limen: the command needs typer and rich: pip install 'limen[cli]'\n",
+    )
