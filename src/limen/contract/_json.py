@@ -34,7 +34,7 @@ class FrozenDict(dict[str, V]):
         # To a checker these stay dict's own; at run time each one refuses.
         __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:  # type: ignore[override] # a dict has none, since it can change; this cannot
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[type["FrozenDict[V]"], tuple[dict[str, V]]]:

@@ -24,7 +24,7 @@ class Timeouts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             value: object = getattr(self, name)
             if value is None and name == "total":
                 continue
-            if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
+            if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type, operator] # a number
                 raise ValueError(f"timeouts.{name} is a positive, finite number of seconds, got {value!r}")
 
 

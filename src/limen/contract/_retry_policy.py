@@ -55,7 +55,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type] # `type()` has shown that it is a number
 
 
 def _check_codes(names: Sequence[object]) -> None:
