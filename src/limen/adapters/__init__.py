@@ -1,6 +1,8 @@
 """The adapters, one package each; a package loads when it is first named: `limen.adapters.deepseek.DeepSeekAdapter`.
 
-`WireAdapter`, `WireOptions`, `Codec` and `CodecWire` are what an adapter of another wire over HTTP is made of.
+An adapter of another wire over HTTP is made of `Row` and `RowCodec` (a dialect as data, and what follows from it),
+`CodecWire`, `WireAdapter` with its `WireOptions`, and one `AdapterSpec`; `limen.adapters.kit` has the parts of its
+serializer and its reader.
 """
 
 from typing import TYPE_CHECKING
@@ -8,17 +10,40 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from limen.adapters import anthropic as anthropic
     from limen.adapters import deepseek as deepseek
+    from limen.adapters import kit as kit
     from limen.adapters import openai_chat as openai_chat
-    from limen.adapters._base import BuildContext, Codec, CodecWire, WireAdapter, WireOptions
+    from limen.adapters._codec import Codec, Row, RowCodec, WireOptions
+    from limen.adapters._http_adapter import WireAdapter
+    from limen.adapters._spec import AdapterSpec, CodecWire
+    from limen.adapters._vendors import Vendor
+    from limen.adapters.kit import BuildContext
+
+# Names of this package, by the module that holds them.
+_HOMES = {
+    "AdapterSpec": "_spec",
+    "BuildContext": "kit",
+    "Codec": "_codec",
+    "CodecWire": "_spec",
+    "Row": "_codec",
+    "RowCodec": "_codec",
+    "Vendor": "_vendors",
+    "WireAdapter": "_http_adapter",
+    "WireOptions": "_codec",
+}
 
 __all__ = [
+    "AdapterSpec",
     "BuildContext",
     "Codec",
     "CodecWire",
+    "Row",
+    "RowCodec",
+    "Vendor",
     "WireAdapter",
     "WireOptions",
     "anthropic",
     "deepseek",
+    "kit",
     "openai_chat",
 ]
 
@@ -30,9 +55,9 @@ if not TYPE_CHECKING:  # pragma: no branch - a checker alone takes the other way
 
         if name not in __all__:
             raise AttributeError(f"module 'limen.adapters' has no attribute {name!r}; it has {', '.join(__all__)}")
-        if name.islower():
+        if name not in _HOMES:
             return importlib.import_module(f"limen.adapters.{name}")
-        return getattr(importlib.import_module("limen.adapters._base"), name)
+        return getattr(importlib.import_module(f"limen.adapters.{_HOMES[name]}"), name)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

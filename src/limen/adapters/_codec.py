@@ -1,47 +1,39 @@
-"""What a wire adapter is made of: one dialect row bound to its wire (`Codec`), and the options of its class."""
+"""A wire adapter's parts: one dialect row bound to its wire (`Codec`), and the options of its class."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
+from limen.adapters._vendors import UNKNOWN, Vendor
+from limen.adapters.kit import BuildContext, ImageRules, RequestWriter
+from limen.adapters.kit.errors import ErrorRow, ErrorRules, classify_answer, request_id
 from limen.contract import (
     CredentialSource,
     Effort,
     Failure,
+    FrozenDict,
     GenerateOptions,
     IdSeed,
     Limits,
     ModelInfo,
-    ReplayDrop,
     RetryPolicy,
     Timeouts,
+    ValueSource,
     WireReader,
     WireRequest,
     scrub,
 )
-from limen.transport import TransportOptions
+from limen.transport import HttpRequest, TransportOptions
 
 _NEVER_SHOWN: Final = frozenset({"api_key", "headers"})
 
 
-class BuildContext:
-    """What a codec may know of a call beside its options; `replay_dropped` is where it reports state not used (R5).
-
-    `model` holds the facts configured for exactly this model, `None` where there are none; `default_max_tokens` is
-    the cap to write where the wire requires one and the call sets none.
-    """
-
-    __slots__ = ("default_max_tokens", "model", "replay_dropped")
-
-    def __init__(self, model: ModelInfo | None = None, default_max_tokens: int | None = None) -> None:
-        self.model = model
-        self.default_max_tokens = default_max_tokens
-        self.replay_dropped: list[ReplayDrop] = []
-
-
 class Codec(Protocol):
-    """One dialect row bound to its wire: pure, no I/O, shared by the adapter, `build_request` and `iter_chunks`."""
+    """One dialect row bound to its wire: pure, no I/O, shared by the adapter, `build_request` and `iter_chunks`.
+
+    `RowCodec` gives everything but `build` and `reader` from a row of data.
+    """
 
     @property
     def wire(self) -> str:
@@ -55,7 +47,7 @@ class Codec(Protocol):
 
     @property
     def base_url(self) -> str | None:
-        """Where the provider serves, or `None` where every user has an address of their own."""
+        """The provider's address, or `None` where every user has one of their own."""
         ...
 
     @property
@@ -66,6 +58,11 @@ class Codec(Protocol):
     @property
     def requires_key(self) -> bool:
         """Whether the provider refuses every call without a key (K4)."""
+        ...
+
+    @property
+    def honours(self) -> Collection[str]:
+        """The fields of `GenerateOptions` that `build` writes or judges; every other field that is set is refused (Q1)."""
         ...
 
     @property
@@ -80,12 +77,12 @@ class Codec(Protocol):
 
     @property
     def models_path(self) -> str | None:
-        """What follows the base URL to list the models, or `None` where the provider has no such list."""
+        """The path of the provider's list of models, or `None` where it has none."""
         ...
 
     @property
     def models_headers(self) -> Mapping[str, str]:
-        """What the list of models wants beside the key."""
+        """Headers that the list of models wants beside the key."""
         ...
 
     @property
@@ -93,22 +90,36 @@ class Codec(Protocol):
         """Limits that the provider's own pace requires; they raise defaults, never what a caller set (T1)."""
         ...
 
+    @property
+    def credential_type(self) -> type:
+        """The type of a credential: `str` for a key, else what a `ValueSource` returns."""
+        ...
+
+    @property
+    def auth_headers(self) -> frozenset[str]:
+        """Names of the headers that carry the credential, in lower case."""
+        ...
+
     def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:
         """Make the request without credentials, or refuse it before any I/O (Q1)."""
         ...
 
-    def authorize(self, key: str) -> tuple[tuple[str, str], ...]:
-        """Return the headers that carry a key."""
+    def authorize(self, request: HttpRequest, credential: object) -> Sequence[tuple[str, str]]:
+        """Return the headers that carry a credential; a signature may cover method, address, headers and body."""
         ...
 
     def reader(
         self, *, id_seed: IdSeed = b"", limits: Limits | None = None, content_type: str | None = None
     ) -> WireReader:
-        """Make the reader of one answer."""
+        """Make the reader of one answer; it brings the framing that the wire uses."""
         ...
 
     def classify(self, status: int, headers: Mapping[str, str], body: bytes) -> Failure:
         """Say what a failed answer means; header names are lower-case. Never raises."""
+        ...
+
+    def request_id(self, headers: Mapping[str, str]) -> str | None:
+        """Return the provider's id of the request from an answer's headers; names are lower-case."""
         ...
 
     def parse_models(self, provider: str, body: bytes) -> tuple[ModelInfo, ...]:
@@ -116,11 +127,125 @@ class Codec(Protocol):
         ...
 
 
+def build(codec: Codec, options: GenerateOptions, context: BuildContext) -> WireRequest:
+    """Make a request by a codec; a field that is set and that the codec does not honour is refused (Q1)."""
+    writer = RequestWriter(options, context, wire=codec.wire, dialect=codec.dialect)
+    writer.check_honoured(codec.honours)
+    return codec.build(options, context)
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One dialect of a wire as data: the fields that every wire has; a wire's own row type adds to them.
+
+    - `vendor`: addresses, key variables and errors; `address` stands in where this row has one of its own.
+    - `path`: what follows the address; `models_path` lists models, `None` where the host has no list.
+    - `key_header`: `bearer`, or the name of the header that carries the key.
+    - `refuses`: options that the host ignores or answers with an error, each with the reason (Q1).
+    - `images`: `yes`, `no`, or `listed` for models whose known facts say so; `image_urls`: by address too.
+    """
+
+    wire: ClassVar[str] = ""
+    wire_errors: ClassVar[tuple[ErrorRow, ...]] = ()
+    image_types: ClassVar[frozenset[str] | None] = None
+
+    name: str
+    vendor: Vendor = UNKNOWN
+    address: str | None = None
+    path: str = "/"
+    models_path: str | None = None
+    key_header: str = "bearer"
+    requires_key: bool = True
+    min_timeouts: Timeouts | None = None
+    refuses: Mapping[str, str] = FrozenDict()
+    images: Literal["yes", "listed", "no"] = "yes"
+    image_urls: bool = True
+
+    @property
+    def base_url(self) -> str | None:
+        """The host's address on this wire, if everybody uses the same one."""
+        return self.address or self.vendor.addresses.get(self.wire)
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The vendor's key variables."""
+        return self.vendor.keys
+
+    @property
+    def errors(self) -> ErrorRules:
+        """The vendor's errors before those of the wire."""
+        own = self.vendor.errors
+        return ErrorRules(rows=(*own.rows, *self.wire_errors), delays=own.delays) if self.wire_errors else own
+
+    @property
+    def image_rules(self) -> ImageRules:
+        """The images that the host takes."""
+        return ImageRules(taken=self.images, urls=self.image_urls, types=self.image_types)
+
+
+R = TypeVar("R", bound=Row)
+
+
+class RowCodec(Generic[R]):
+    """Base of a wire's codec: all that follows from a row. A wire adds `honours`, `build` and `reader`.
+
+    A key goes into the row's `key_header`; a wire that signs overrides `authorize`, `auth_headers` and
+    `credential_type`.
+    """
+
+    honours: Collection[str] = ()
+    credential_type: type = str
+    default_max_tokens: int | None = None
+    efforts: tuple[Effort, ...] | None = None
+
+    def __init__(self, row: R) -> None:
+        self.row: Final = row
+        self.wire = row.wire
+        self.dialect = row.name
+        self.base_url = row.base_url
+        self.key_variables = row.key_variables
+        self.requires_key = row.requires_key
+        self.models_path = row.models_path
+        self.models_headers: Mapping[str, str] = FrozenDict()
+        self.min_timeouts = row.min_timeouts
+        self.errors = row.errors
+        self.auth_headers = frozenset({_auth(row.key_header, "")[0]})
+
+    def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:
+        """Make the request without credentials, or refuse it before any I/O (Q1)."""
+        raise NotImplementedError
+
+    def authorize(self, request: HttpRequest, credential: object) -> Sequence[tuple[str, str]]:
+        """Return the header that carries a key."""
+        return (_auth(self.row.key_header, str(credential)),)
+
+    def reader(
+        self, *, id_seed: IdSeed = b"", limits: Limits | None = None, content_type: str | None = None
+    ) -> WireReader:
+        """Make the reader of one answer."""
+        raise NotImplementedError
+
+    def classify(self, status: int, headers: Mapping[str, str], body: bytes) -> Failure:
+        """Say what a failed answer means, by the row's errors and the tables that all share."""
+        return classify_answer(status, headers, body, rules=self.errors)
+
+    def request_id(self, headers: Mapping[str, str]) -> str | None:
+        """Return the id from the first header that is known to hold one."""
+        return request_id(headers)
+
+    def parse_models(self, provider: str, body: bytes) -> tuple[ModelInfo, ...]:
+        """Return no models: a wire with a list of models overrides this."""
+        return ()
+
+
+def _auth(header: str, key: str) -> tuple[str, str]:
+    return ("authorization", f"Bearer {key}") if header == "bearer" else (header, key)
+
+
 class WireOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of an adapter that speaks to a provider over HTTP; keyword-only, and no repr shows a key.
 
-    - `base_url`: what stands before the wire's own path; the dialect row's address unless given.
-    - `api_key`: a key, or a `CredentialSource` that is asked once per call (K2, K7). `None` sends none.
+    - `base_url`: the address before the wire's own path; the dialect row's address unless given.
+    - `api_key`: a key, or a source that is asked once per call (K2, K7). `None` sends none.
     - `dialect`: the row of the wire's table to follow.
     - `models`: facts about models; they answer `resolve_model`, and `list_models` where the provider has no list.
     - `default_max_tokens`: the output cap where a call sets none and the model's facts have none.
@@ -132,7 +257,7 @@ class WireOptions(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     base_url: str | None = None
-    api_key: str | CredentialSource | None = None
+    api_key: str | CredentialSource | ValueSource | None = None
     dialect: str | None = None
     models: Sequence[ModelInfo] = ()
     default_max_tokens: int | None = None

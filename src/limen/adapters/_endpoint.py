@@ -1,23 +1,19 @@
-"""Where an adapter's requests go and which headers they carry, decided once when it is made (K2, K6, Q7)."""
+"""Address and headers of an adapter's requests, decided once when it is made (K2, K6, Q7)."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
-from urllib.parse import urlsplit
 
 from limen._version import __version__
 from limen.adapters._codec import Codec, WireOptions
-from limen.contract import MASK, LlmError, codes, remember_secret
-from limen.transport import is_loopback
+from limen.contract import MASK, LlmError, WireRequest, address_fault, codes, is_plain_and_far, remember_secret
+from limen.transport import HttpRequest
 
 # Headers that frame the message or negotiate its coding: the transport's own business (K8).
 _RESERVED: Final = frozenset({"content-length", "transfer-encoding", "connection", "host", "accept-encoding", "te"})
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PRODUCT: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(/[!#$%&'*+.^_`|~0-9A-Za-z-]+)?")
-
-# Stands for a key where only the names of its headers matter.
-_NO_KEY: Final = "none"
 
 
 class Endpoint:
@@ -27,7 +23,7 @@ class Endpoint:
 
     def __init__(self, options: WireOptions, codec: Codec) -> None:
         self._codec = codec
-        self._auth_names = frozenset(name.lower() for name, _ in codec.authorize(_NO_KEY))
+        self._auth_names = codec.auth_headers
         self._headers = _checked(options.headers)
         self._user_agent = user_agent(options.app)
         self._base_url = _address(options, codec)
@@ -48,25 +44,22 @@ class Endpoint:
         """Whether the caller's own headers carry the credential."""
         return any(name in self._auth_names for name in self._headers)
 
-    def url(self, path: str) -> str:
-        """Join the base URL and a path, with one slash between them."""
-        return f"{self._base_url}/{path.lstrip('/')}"
-
-    def headers(self, written: Mapping[str, str], key: str | None) -> list[tuple[str, str]]:
-        """Return all headers of a request: the codec's, the caller's over them, then ours and the credential."""
-        merged = {name.lower(): value for name, value in written.items()}
+    def request(self, written: WireRequest, credential: object) -> HttpRequest:
+        """Return a request as it is sent: the codec's headers, the caller's over them, then ours and the credential."""
+        merged = {name.lower(): value for name, value in written.headers.items()}
         merged.update(self._headers)
         merged["user-agent"] = self._user_agent
-        if key is not None:
-            merged.update((name.lower(), value) for name, value in self._codec.authorize(key))
-        return list(merged.items())
+        url = f"{self._base_url}/{written.path.lstrip('/')}"
+        if credential is not None:
+            unsigned = HttpRequest(written.method, url, list(merged.items()), written.body)
+            merged.update((name.lower(), value) for name, value in self._codec.authorize(unsigned, credential))
+        return HttpRequest(written.method, url, list(merged.items()), written.body)
 
     def _check_plain(self) -> None:
-        parts = urlsplit(self._base_url)
-        if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        if is_plain_and_far(self._base_url):
             _refuse(
-                f"base_url is plain http to {parts.hostname}, which would show the key to everyone on the way; use "
-                "https, or set allow_plain_http if the network is trusted"
+                f"base_url is plain http to another machine ({self._base_url}), which would show the key to everyone on "
+                "the way; use https, or set allow_plain_http if the network is trusted"
             )
 
 
@@ -81,9 +74,12 @@ def user_agent(app: str | None) -> str:
     return f"{' '.join(products)} {own}"
 
 
-def masked(codec: Codec) -> dict[str, str]:
-    """Return the headers that would carry a key, with the key masked."""
-    return {name.lower(): value for name, value in codec.authorize(MASK)}
+def masked(codec: Codec, request: WireRequest) -> dict[str, str]:
+    """Return the headers that would carry a credential, with the credential masked."""
+    if codec.credential_type is not str:
+        return dict.fromkeys(codec.auth_headers, MASK)
+    unsigned = HttpRequest(request.method, request.path, list(request.headers.items()), request.body)
+    return {name.lower(): value for name, value in codec.authorize(unsigned, MASK)}
 
 
 def _address(options: WireOptions, codec: Codec) -> str:
@@ -93,17 +89,9 @@ def _address(options: WireOptions, codec: Codec) -> str:
             f"the dialect {codec.dialect} of {codec.wire} has no address of its own; set base_url to what stands "
             "before the wire's path, such as https://host.example/v1"
         )
-    try:
-        parts = urlsplit(base_url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        _refuse("base_url is not a URL")
-    if not sound:
-        _refuse("base_url is an http(s) URL with a host, such as https://host.example/v1")
-    if parts.username is not None or parts.password is not None:
-        _refuse("base_url holds a user or password; pass the key as api_key")
-    if parts.query or parts.fragment or any(character <= " " or character > "~" for character in base_url):
-        _refuse("base_url is an address without query, fragment, blanks or letters outside ASCII")
+    fault = address_fault(base_url)
+    if fault is not None:
+        _refuse(f"base_url cannot be used: {fault}")
     return base_url.rstrip("/")
 
 

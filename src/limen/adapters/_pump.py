@@ -22,17 +22,19 @@ from limen.contract import (
     codes,
     safe_cause,
 )
-from limen.transport import HttpAnswer, request_id, retry_after_ms, should_retry
+from limen.adapters.kit.errors import request_id, retry_after_ms, should_retry
+from limen.transport import HttpAnswer
 
 # Where the end of the body is the end of the answer, so long a silence after the finish word is that end too (S6).
 SILENCE: Final = 5.0
 
 
 class WireCall(NamedTuple):
-    """What a call is beside its connection: how to begin it, read it, and judge a refusal.
+    """The parts of a call beside its connection: how to begin it, read it, and classify a refusal.
 
-    `begin` sends the request, or raises what is wrong with it; `reader` gets the answer's content type; `classify`
-    gets lower-case header names and never raises. `clock` is the time of day, for retry hints that are dates.
+    `begin` sends the request, or raises what is wrong with it; `reader` gets the answer's content type; `classify` and
+    `request_id` get lower-case header names and never raise. `clock` is the time of day, for retry hints that are
+    dates. `silence` is in seconds.
     """
 
     begin: Callable[[CallFacts], Awaitable[HttpAnswer]]
@@ -41,6 +43,7 @@ class WireCall(NamedTuple):
     clock: Callable[[], float]
     signal: AbortSignal | None = None
     silence: float = SILENCE
+    request_id: Callable[[Mapping[str, str]], str | None] = request_id
 
 
 class WireStream:
@@ -141,7 +144,7 @@ class WireStream:
                 # Left while the request was on its way.
                 await answer.close()
                 return
-            self.call_facts.request_id = request_id(answer.headers)
+            self.call_facts.request_id = self._call.request_id(answer.headers)
             if 200 <= answer.status < 300:
                 self._open(answer)
                 return
@@ -163,10 +166,10 @@ class WireStream:
         self.call_facts = facts
 
     async def _refusal(self, answer: HttpAnswer) -> LlmError:
+        call = self._call
         body = await answer.error_body()
-        return LlmError.of(
-            completed(self._call.classify(answer.status, answer.headers, body), answer, self._call.clock())
-        )
+        failure = call.classify(answer.status, answer.headers, body)
+        return LlmError.of(completed(failure, answer, call.clock(), call.request_id))
 
     def _follow(self, answer: HttpAnswer, reader: WireReader, data: bytes, chunks: list[StreamChunk]) -> None:
         """Do what the reader found in this read means for the connection."""
@@ -219,8 +222,10 @@ class WireStream:
         return judged
 
 
-def completed(failure: Failure, answer: HttpAnswer, now: float) -> Failure:
-    """Give a refusal what every provider's headers may say: status, request id and retry hints (E3)."""
+def completed(
+    failure: Failure, answer: HttpAnswer, now: float, request_id: Callable[[Mapping[str, str]], str | None]
+) -> Failure:
+    """Add to a refusal the facts of its headers: status, request id and retry hints (E3)."""
     headers = answer.headers
     return replace(
         failure,

@@ -6,6 +6,7 @@ follow which; `_assembler` turns chunks into a `Response`; `_ports` are the seam
 
 from limen.contract import _codes as codes
 from limen.contract._abort import AbortController, AbortError, AbortSignal
+from limen.contract._address import address_fault, is_loopback, is_plain_and_far
 from limen.contract._assembler import Arrived, Assembler, assemble
 from limen.contract._blocks import (
     BlockType,
@@ -28,7 +29,7 @@ from limen.contract._chunks import (
     UsageChunk,
 )
 from limen.contract._codes import CODES, Phase, http_code
-from limen.contract._credentials import CredentialSource, StaticCredential, clean_key
+from limen.contract._credentials import CredentialSource, StaticCredential, ValueSource, clean_key
 from limen.contract._encoding import (
     decode,
     decode_chunk,
@@ -157,10 +158,12 @@ __all__ = [
     "ToolResultBlock",
     "ToolSpec",
     "UsageChunk",
+    "ValueSource",
     "Wire",
     "WireReader",
     "WireRequest",
     "WireTap",
+    "address_fault",
     "aligned",
     "assemble",
     "assistant",
@@ -180,6 +183,8 @@ __all__ = [
     "freeze",
     "freeze_object",
     "http_code",
+    "is_loopback",
+    "is_plain_and_far",
     "json_fault",
     "loads",
     "looks_secret",

@@ -1,6 +1,6 @@
 """What a key must be, and where one comes from, seen from an adapter."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from limen.contract import _codes as codes
 from limen.contract._errors import LlmError
@@ -21,6 +21,23 @@ class CredentialSource(Protocol):
 
     async def api_key(self) -> str | None:
         """The key, or `None` where there is none."""
+        ...
+
+
+@runtime_checkable
+class ValueSource(Protocol):
+    """Source of a credential that is no string, such as the keys that sign a request; asked once per call (K7).
+
+    `credential()` returns a value of the type that the codec names; it may raise `LlmError`.
+    """
+
+    @property
+    def reference(self) -> str:
+        """The place, in words that may be shown."""
+        ...
+
+    async def credential(self) -> object:
+        """Return the credential."""
         ...
 
 

@@ -1,22 +1,21 @@
-"""The adapter of any wire over HTTP, and a wire without its network.
+"""The adapter of any wire over HTTP: a codec, with credential, address, connection and models around it.
 
-An adapter adds to its codec what no wire has of its own: the credential, the address, the connection and the models
-that its options name. It reads neither environment nor files (K7).
+It reads neither environment nor files (K7).
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from limen.adapters._codec import BuildContext, Codec, WireOptions
-from limen.adapters._endpoint import Endpoint, masked, user_agent
+from limen.adapters._codec import Codec, WireOptions, build
+from limen.adapters._endpoint import Endpoint
 from limen.adapters._pump import WireCall, WireStream, completed
+from limen.adapters.kit import BuildContext
 from limen.contract import (
     AbortSignal,
     CallFacts,
     CredentialSource,
-    Failure,
     GenerateOptions,
     IdSeed,
     Limits,
@@ -26,17 +25,15 @@ from limen.contract import (
     RetryPolicy,
     StaticCredential,
     Timeouts,
+    ValueSource,
     WireReader,
     WireRequest,
     check_request,
     clean_key,
     codes,
     encode,
-    unknown_dialect,
 )
-from limen.transport import HttpAnswer, HttpRequest, Transport
-
-__all__ = ["BuildContext", "Codec", "CodecWire", "WireAdapter", "WireOptions"]
+from limen.transport import HttpAnswer, Transport
 
 # A list of models is a few hundred kilobytes at most (OpenRouter's, 2026-11: 0.6 MB).
 _CATALOG_BYTES = 4 * 1024 * 1024
@@ -56,7 +53,7 @@ class WireAdapter(LlmAdapter):
         self._default_max_tokens = options.default_max_tokens
         self._limits = options.limits
         self._retry = options.retry
-        self._credential = _source(options.api_key)
+        self._source = _source(options.api_key)
         timeouts = _raised(options.timeouts, codec.min_timeouts)
         self._transport = Transport(options.transport, timeouts, options.limits)
 
@@ -66,14 +63,18 @@ class WireAdapter(LlmAdapter):
         Checks the history (N1), asks the credential source once (K2) and sends one request.
         """
         seed = _Seed(options)
+        fault = _fault(options)
 
         async def begin(facts: CallFacts) -> HttpAnswer:
+            if fault is not None:
+                raise fault
             return await self._begin(options, facts)
 
         def reader(content_type: str | None) -> WireReader:
             return self._codec.reader(id_seed=seed, limits=self._limits, content_type=content_type)
 
-        return WireStream(WireCall(begin, reader, self._codec.classify, time.time, options.signal))
+        codec = self._codec
+        return WireStream(WireCall(begin, reader, codec.classify, time.time, options.signal, request_id=codec.request_id))
 
     def retry_policy(self, provider: str) -> RetryPolicy | None:
         """Return the policy of the options."""
@@ -91,19 +92,17 @@ class WireAdapter(LlmAdapter):
         if path is None:
             return configured
         try:
-            key = await self._key(provider)
+            credential = await self._credential(provider)
         except LlmError as missing:
             if missing.code != codes.MISSING_CREDENTIAL or not configured:
                 raise
             return configured
-        request = HttpRequest(
-            "GET", self._endpoint.url(path), self._endpoint.headers(self._codec.models_headers, key), b""
-        )
-        answer = await self._transport.open(request)
+        listing = WireRequest("GET", path, self._codec.models_headers, b"")
+        answer = await self._transport.open(self._endpoint.request(listing, credential))
         body = await answer.whole_body(_CATALOG_BYTES) if 200 <= answer.status < 300 else await answer.error_body()
         if not 200 <= answer.status < 300:
             failure = self._codec.classify(answer.status, answer.headers, body)
-            raise LlmError.of(completed(failure, answer, time.time()))
+            raise LlmError.of(completed(failure, answer, time.time(), self._codec.request_id))
         listed = self._codec.parse_models(provider, body)
         return tuple(self._laid_over(model) for model in listed)
 
@@ -122,29 +121,43 @@ class WireAdapter(LlmAdapter):
         await self._transport.aclose()
 
     async def _begin(self, options: GenerateOptions, facts: CallFacts) -> HttpAnswer:
-        check_request(options)
-        context = BuildContext(self._models.get(options.model), self._max_tokens(self._models.get(options.model)))
-        written = self._codec.build(options, context)
+        model = self._models.get(options.model)
+        context = BuildContext(model, self._max_tokens(model))
+        written = build(self._codec, options, context)
         facts.replay_dropped = context.replay_dropped
         signal = options.signal
         if signal is not None and signal.aborted:
             raise LlmError("the call was aborted before it was sent", codes.ABORTED, phase="resolve")
-        key = await self._key(options.provider)
-        headers = self._endpoint.headers(written.headers, key)
-        request = HttpRequest(written.method, self._endpoint.url(written.path), headers, written.body)
+        request = self._endpoint.request(written, await self._credential(options.provider))
         return await self._transport.open(request, signal=signal)
 
-    async def _key(self, provider: str) -> str | None:
-        """Return the key to send, `None` where the route sends none (K3, K4)."""
-        source = self._credential
-        if source is not None:
-            key = await source.api_key()
-            if key is not None and key.strip():
-                return clean_key(key, source.reference)
-            raise self._missing(provider, f"{source.reference} holds none", "there")
-        if self._codec.requires_key and not self._endpoint.brings_auth:
-            raise self._missing(provider, "no place is named for one")
-        return None
+    async def _credential(self, provider: str) -> object:
+        """Return the credential to send, `None` where the route sends none (K3, K4)."""
+        source = self._source
+        if source is None:
+            if self._codec.requires_key and not self._endpoint.brings_auth:
+                raise self._missing(provider, "no place is named for one")
+            return None
+        wanted = self._codec.credential_type
+        if isinstance(source, ValueSource):
+            value = await source.credential()
+            if isinstance(value, wanted):
+                return value
+            raise self._unfit(source.reference, f"a {type(value).__name__}")
+        if wanted is not str:
+            raise self._unfit(source.reference, "a key")
+        key = await source.api_key()
+        if key is not None and key.strip():
+            return clean_key(key, source.reference)
+        raise self._missing(provider, f"{source.reference} holds none", "there")
+
+    def _unfit(self, reference: str, found: str) -> LlmError:
+        wanted = self._codec.credential_type.__name__
+        return LlmError(
+            f"the credential from {reference} is {found}, and the wire {self._codec.wire} takes a {wanted}",
+            codes.INVALID_CREDENTIAL,
+            phase="resolve",
+        )
 
     def _missing(self, provider: str, why: str, *places: str) -> LlmError:
         # A provider's own variable is read for a route that names no key, and never where it goes to another address.
@@ -175,52 +188,6 @@ class WireAdapter(LlmAdapter):
         return replace(listed, name=known.name, **said)
 
 
-class CodecWire:
-    """A wire without its network, made of its dialect rows (`contract.Wire`)."""
-
-    def __init__(self, name: str, codecs: Mapping[str, Codec], *, default_dialect: str) -> None:
-        self.name = name
-        self.codecs = codecs
-        self.default_dialect = default_dialect
-
-    @property
-    def dialects(self) -> Sequence[str]:
-        """The names of the dialect rows."""
-        return tuple(self.codecs)
-
-    def reader(
-        self,
-        *,
-        dialect: str | None = None,
-        id_seed: IdSeed = b"",
-        limits: Limits | None = None,
-        content_type: str | None = None,
-    ) -> WireReader:
-        """Make the reader of one answer."""
-        return self.codec(dialect).reader(id_seed=id_seed, limits=limits, content_type=content_type)
-
-    def request(self, options: GenerateOptions, *, dialect: str | None = None) -> WireRequest:
-        """Serialize a request as the adapter would send it: history checked, every header there, secrets masked."""
-        codec = self.codec(dialect)
-        check_request(options)
-        written = codec.build(options, BuildContext(default_max_tokens=codec.default_max_tokens))
-        headers = {name.lower(): value for name, value in written.headers.items()}
-        headers |= {"user-agent": user_agent(None), "accept-encoding": "identity", **masked(codec)}
-        return replace(written, headers=headers)
-
-    def classify(self, status: int, headers: Mapping[str, str], body: bytes, *, dialect: str | None = None) -> Failure:
-        """Say what a failed answer means; header names in any case."""
-        lowered = {name.lower(): value for name, value in headers.items()}
-        return self.codec(dialect).classify(status, lowered, body)
-
-    def codec(self, dialect: str | None) -> Codec:
-        """Return a row by name, the default row for `None`; an unknown one is `UNSUPPORTED`."""
-        name = self.default_dialect if dialect is None else dialect
-        if name not in self.codecs:
-            raise unknown_dialect(self.name, name, self.dialects)
-        return self.codecs[name]
-
-
 class _Seed:
     """The seed of made ids (C9): the encoded history, encoded only where an id must be made."""
 
@@ -233,7 +200,16 @@ class _Seed:
         return encode(self._options.messages)
 
 
-def _source(api_key: str | CredentialSource | None) -> CredentialSource | None:
+def _fault(options: GenerateOptions) -> LlmError | None:
+    """Check a request while `stream()` is called, so that a caller who has checked it need not pay twice."""
+    try:
+        check_request(options)
+    except LlmError as fault:
+        return fault
+    return None
+
+
+def _source(api_key: str | CredentialSource | ValueSource | None) -> CredentialSource | ValueSource | None:
     return StaticCredential(api_key) if isinstance(api_key, str) else api_key
 
 

@@ -6,7 +6,9 @@ every property required, and no bounds on lengths.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeGuard
+from typing import Final
+
+from limen.adapters.kit._request import is_json_array, is_json_object
 
 _OPENAI_UNSUPPORTED: Final = frozenset(
     {
@@ -19,16 +21,6 @@ _OPENAI_FORMATS: Final = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 )
 _DEEPSEEK_UNSUPPORTED: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
-
-
-def is_object(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether a value of a frozen JSON document is an object; its keys are strings since it was frozen."""
-    return isinstance(value, Mapping)
-
-
-def is_array(value: object) -> TypeGuard[tuple[object, ...]]:
-    """Whether a value of a frozen JSON document is an array."""
-    return isinstance(value, tuple)
 
 
 def strict_fault(schema: Mapping[str, object], path: str, *, subset: str) -> str | None:
@@ -65,8 +57,8 @@ def _object_fault(schema: Mapping[str, object], path: str) -> str | None:
     if schema.get("additionalProperties") is not False:
         return f"{path}.additionalProperties is not false, and strict takes closed objects only"
     properties, required = schema.get("properties"), schema.get("required")
-    listed = required if is_array(required) else ()
-    for name in properties if is_object(properties) else ():
+    listed = required if is_json_array(required) else ()
+    for name in properties if is_json_object(properties) else ():
         # 400: 'required' is required … to be an array including every key in properties. Missing 'unit'. [R]
         if name not in listed:
             return f"{path}.properties.{name} is not in {path}.required, and strict takes no optional properties"
@@ -76,7 +68,7 @@ def _object_fault(schema: Mapping[str, object], path: str) -> str | None:
 def _openai_fault(schema: Mapping[str, object], path: str) -> str | None:
     if "$ref" in schema and len(schema) > 1:
         return f"{path}.$ref has siblings, which strict does not take"
-    if _is_type(schema, "array") and not is_object(schema.get("items")):
+    if _is_type(schema, "array") and not is_json_object(schema.get("items")):
         return f"{path}.items is missing, and strict takes typed arrays only"
     form = schema.get("format")
     if form is not None and form not in _OPENAI_FORMATS:
@@ -87,18 +79,18 @@ def _openai_fault(schema: Mapping[str, object], path: str) -> str | None:
 def _inner(schema: Mapping[str, object], path: str) -> Iterator[tuple[Mapping[str, object], str]]:
     for word in ("properties", "$defs", "definitions"):
         named = schema.get(word)
-        for name, inner in named.items() if is_object(named) else ():
-            if is_object(inner):
+        for name, inner in named.items() if is_json_object(named) else ():
+            if is_json_object(inner):
                 yield inner, f"{path}.{word}.{name}"
     items = schema.get("items")
-    if is_object(items):
+    if is_json_object(items):
         yield items, f"{path}.items"
     choices = schema.get("anyOf")
-    for index, inner in enumerate(choices if is_array(choices) else ()):
-        if is_object(inner):
+    for index, inner in enumerate(choices if is_json_array(choices) else ()):
+        if is_json_object(inner):
             yield inner, f"{path}.anyOf[{index}]"
 
 
 def _is_type(schema: Mapping[str, object], name: str) -> bool:
     kind = schema.get("type")
-    return kind == name or (is_array(kind) and name in kind)
+    return kind == name or (is_json_array(kind) and name in kind)

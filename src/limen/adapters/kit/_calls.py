@@ -1,57 +1,46 @@
-"""Tool calls from their fragments: which fragment belongs to which call, and under which id (W3, W4, C9, C10)."""
+"""Tool calls from fragments: which fragment belongs to which call, and under which id (W3, W4, C9, C10)."""
 
-import hashlib
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
-from limen.adapters._chat_completions._wire import Function, Identifier, ToolCall
-from limen.contract import IdSeed, replace_surrogates
+from limen.adapters.kit._blocks import OpenCall
+from limen.adapters.kit._ids import CallIds
+from limen.contract import replace_surrogates
 
 # A fragment that begins so may begin another JSON document: only then is the text before it looked at.
 DOCUMENT_STARTS: Final = "{ \t\r\n"
 
 _STRUCTURE: Final = re.compile(r'[{}\[\]"\\]')
-_NO_FUNCTION: Final = Function()
 
 
 class MalformedCall(ValueError):
     """A fragment that fits no call, or a call that cannot be one."""
 
 
-class Call:
-    """One call. `block` is -1 while it waits for its name or id; `parts` are its arguments so far.
+class Fragment(NamedTuple):
+    """One fragment of a call: the wire's index and id where it has them, a name, a piece of the arguments."""
 
-    `native` is the wire's id, `id` the one that goes out; `half` is half of a surrogate pair that waits for the other
-    (S5); `state` is what only a replay needs.
-    """
+    index: int | None
+    id: str
+    name: str
+    text: str
 
-    __slots__ = (
-        "_depth",
-        "_quoted",
-        "_scanned",
-        "_skip",
-        "_started",
-        "block",
-        "half",
-        "id",
-        "name",
-        "native",
-        "ordinal",
-        "parts",
-        "state",
-    )
+
+class Call(OpenCall):
+    """One call; `native` is the wire's id, `state` holds what only a replay needs."""
+
+    __slots__ = ("_depth", "_quoted", "_scanned", "_skip", "_started", "native", "ordinal", "state")
 
     def __init__(self, ordinal: int) -> None:
+        super().__init__()
         self.ordinal = ordinal
-        self.native = self.id = self.name = self.half = ""
-        self.block = -1
-        self.parts: list[str] = []
+        self.native = ""
         self.state: dict[str, object] = {}
         self._scanned = self._depth = 0
         self._quoted = self._skip = self._started = False
 
     def complete(self) -> bool:
-        """Whether the text so far is one JSON object, whole; each fragment is scanned once, however often asked."""
+        """Whether the arguments so far are one whole JSON object; each fragment is scanned once, however often asked."""
         while self._scanned < len(self.parts):
             self._scan(self.parts[self._scanned])
             self._scanned += 1
@@ -81,57 +70,42 @@ class Call:
 class Calls:
     """The calls of one answer, in the order in which they began."""
 
-    __slots__ = ("_by_id", "_seed", "_used", "by_index", "listed")
+    __slots__ = ("_by_id", "_ids", "by_index", "listed")
 
-    def __init__(self, id_seed: IdSeed) -> None:
+    def __init__(self, ids: CallIds) -> None:
         self.listed: list[Call] = []
         self.by_index: dict[int | None, Call] = {}
         self._by_id: dict[str, Call] = {}
-        self._used: set[str] = set()
-        self._seed = id_seed
+        self._ids = ids
 
-    def take(self, fragment: ToolCall) -> tuple[Call, str] | None:
-        """Put a fragment where it belongs: return its call and the text it adds; `None` where it says nothing.
+    def take(self, fragment: Fragment) -> tuple[Call, str] | None:
+        """Find or begin the call of a fragment; return it and the arguments to add, or `None` where nothing is said.
 
-        Raises `MalformedCall` for one that fits no call.
+        Raises `MalformedCall` for a fragment that fits no call.
         """
-        function = fragment.function or _NO_FUNCTION
-        identifier = _text(fragment.id) or _text(function.id)
-        name, text = function.name or "", function.arguments or ""
-        if fragment.custom is not None:
-            name, text = fragment.custom.name or name, fragment.custom.input or text
-        call = self._find(fragment.index, identifier, named=bool(name))
+        index, identifier, name, text = fragment
+        call = self._find(index, identifier, named=bool(name))
         if call is None:
             if not (identifier or name or text):
                 return None
-            if fragment.index is None and not (identifier or name):
+            if index is None and not (identifier or name):
                 raise MalformedCall("a fragment of arguments has neither index nor id nor name, and no call is open")
-            call = self._begin(fragment.index)
+            call = self._begin(index)
         elif _begins_document(text) and call.complete():
             if _is_other(call, identifier, name) or text != "".join(call.parts):
-                call = self._begin(fragment.index)
+                call = self._begin(index)
             else:
                 text = ""  # the whole call once more: vLLM's last chunk was seen to repeat it (Q144)
         elif _is_other(call, identifier, name):
-            call = self._begin(fragment.index)
+            call = self._begin(index)
         self._identify(call, identifier)
         call.name = call.name or replace_surrogates(name)
-        if text:
-            text, call.half = join_halves(call.half, text)
-        if text:
-            call.parts.append(text)
-        if fragment.custom is not None:
-            call.state["type"] = "custom"
-        if fragment.extra_content is not None:
-            call.state["extra_content"] = fragment.extra_content
         return call, text
 
-    def make_id(self, call: Call) -> None:
-        """Give a call the id that its wire does not (C9): the same input makes the same id."""
-        seed = self._seed() if callable(self._seed) else self._seed
-        digest = hashlib.sha256(seed + b"\x00" + str(call.ordinal).encode()).hexdigest()
-        call.id = f"limen_{digest[:16]}"
-        self._used.add(call.id)
+    def identify_late(self, call: Call) -> None:
+        """Make the id of a call that must open now and got none from the wire (W4)."""
+        if not call.id:
+            call.id = self._ids.make(call.ordinal)
 
     def _find(self, index: int | None, identifier: str, *, named: bool) -> Call | None:
         if index is not None:
@@ -152,28 +126,8 @@ class Calls:
             return
         call.native = identifier
         self._by_id[identifier] = call
-        if call.id:
-            return
-        if identifier in self._used:
-            # A repeated native id keeps its place under a made one (C10).
-            self.make_id(call)
-        else:
-            call.id = identifier
-            self._used.add(identifier)
-
-
-def join_halves(half: str, text: str) -> tuple[str, str]:
-    """Join what waits with what came: return the text, and the half of a surrogate pair that it ends in (S5)."""
-    text = half + text
-    half = text[-1:]
-    if "\ud800" <= half <= "\udbff":
-        return replace_surrogates(text[:-1]), half
-    return replace_surrogates(text), ""
-
-
-def _text(identifier: Identifier) -> str:
-    """W4: an id that is a number becomes its decimal string."""
-    return "" if identifier is None else replace_surrogates(str(identifier))
+        if not call.id:
+            call.id = self._ids.take(identifier, call.ordinal)
 
 
 def _begins_document(text: str) -> bool:

@@ -1,0 +1,282 @@
+"""Facts about vendors, whatever wire they speak: addresses, names of key variables, meanings of their errors.
+
+Each says where its facts come from: [D] the vendor's page or SDK, [R] recorded traffic, [C] production clients; all
+collected by 2026-11. A dialect row of any wire refers to its vendor and adds what is that wire's alone.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from limen.adapters.kit.errors import ErrorRow, ErrorRules
+from limen.contract import FrozenDict, codes
+
+CHAT: Final = "openai-chat"
+MESSAGES: Final = "anthropic-messages"
+
+
+class Vendor(msgspec.Struct, frozen=True, kw_only=True):
+    """One vendor, or one kind of server.
+
+    `addresses` are base URLs by wire; a wire that is missing has an address of each user's own. `keys` are
+    environment variables that people keep the key in, the usual one first. `errors` are judged before the tables that
+    all vendors share.
+    """
+
+    addresses: Mapping[str, str] = FrozenDict()
+    keys: tuple[str, ...] = ()
+    errors: ErrorRules = ErrorRules()
+
+
+def _words(*words: str) -> frozenset[str]:
+    return frozenset(words)
+
+
+def _by_number(meanings: Mapping[str, tuple[int, ...]]) -> tuple[ErrorRow, ...]:
+    """Make rows for a vendor whose own numbers say what failed."""
+    return tuple(ErrorRow(code, words=_words(*map(str, numbers))) for code, numbers in meanings.items())
+
+
+def _says(sentence: str) -> re.Pattern[str]:
+    return re.compile(sentence, re.IGNORECASE)
+
+
+# "Please try again in 6m0s.", "Please retry after 7 seconds.": OpenAI, Groq, Azure 429 [D]
+_DELAY_IN_TEXT: Final = _says(r"(?:try again in|retry after)\s+(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h)[a-z]*\s*)+")
+
+UNKNOWN: Final = Vendor()
+
+# https://platform.openai.com/docs/guides/error-codes (2026-08)
+OPENAI: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.openai.com/v1"}),
+    keys=("OPENAI_API_KEY",),
+    errors=ErrorRules(
+        # 429 resource_unavailable: flex processing has no capacity [D]
+        rows=(ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=_words("resource_unavailable")),),
+        delays=(_DELAY_IN_TEXT,),
+    ),
+)
+
+AZURE: Final = Vendor(
+    keys=("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
+    errors=ErrorRules(
+        rows=(
+            ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=_words("nocapacity")),
+            # … have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 7 seconds. [D]
+            ErrorRow(codes.RATE_LIMIT, sentence=_says("exceeded (?:token|call) rate limit")),
+        ),
+        delays=(_DELAY_IN_TEXT,),
+    ),
+)
+
+# https://learn.microsoft.com/azure/ai-foundry: Claude there has keys and addresses of its own (2026-11) [D]
+FOUNDRY: Final = Vendor(keys=("ANTHROPIC_FOUNDRY_API_KEY",))
+
+ANTHROPIC: Final = Vendor(
+    addresses=FrozenDict({MESSAGES: "https://api.anthropic.com"}), keys=("ANTHROPIC_API_KEY",)
+)
+
+DEEPSEEK: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.deepseek.com", MESSAGES: "https://api.deepseek.com/anthropic"}),
+    keys=("DEEPSEEK_API_KEY",),
+)
+
+MISTRAL: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.mistral.ai/v1"}),
+    keys=("MISTRAL_API_KEY",),
+    errors=ErrorRules(
+        rows=(
+            # code 3051 is no sign of overflow by itself: "Logprobs are not enabled for this model" has it too [R]
+            ErrorRow(codes.MODEL_NOT_FOUND, words=_words("1500", "invalid_model")),
+            ErrorRow(codes.OVERLOADED, words=_words("3505", "service_tier_capacity_exceeded")),
+        )
+    ),
+)
+
+XAI: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.x.ai/v1"}),
+    keys=("XAI_API_KEY",),
+    errors=ErrorRules(
+        # 400 {"code": "invalid-argument", "error": "Incorrect API key provided. …"} [R]
+        rows=(ErrorRow(codes.AUTH, sentence=_says("incorrect api key provided")),)
+    ),
+)
+
+MOONSHOT: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.moonshot.ai/v1", MESSAGES: "https://api.moonshot.ai/anthropic"}),
+    keys=("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY", "KIMI_API_KEY"),
+    errors=ErrorRules(
+        rows=(
+            ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=_words("engine_overloaded_error")),
+            # Kimi Code 429: The engine is currently overloaded, please try again later [D 2026]
+            ErrorRow(codes.OVERLOADED, status=frozenset({429}), sentence=_says("engine is currently overloaded")),
+            # 400 Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)
+            ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, sentence=_says("exceeded model token limit")),
+            # Kimi Code 403: … usage limit for this billing cycle [D 2026]
+            ErrorRow(codes.QUOTA, sentence=_says("usage limit for this billing cycle")),
+        )
+    ),
+)
+
+DASHSCOPE: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"}),
+    keys=("DASHSCOPE_API_KEY", "ALIBABA_API_KEY"),
+    errors=ErrorRules(
+        rows=(
+            ErrorRow(codes.QUOTA, words=_words("allocationquota.freetieronly")),
+            ErrorRow(codes.QUOTA, sentence=_says("free (?:tier|quota)[^.]*exhausted")),
+            # 429 insufficient_quota stands beside Throttling.AllocationQuota: an allocated rate, not money [D 2026]
+            ErrorRow(
+                codes.RATE_LIMIT,
+                status=frozenset({429}),
+                words=_words("insufficient_quota", "throttling.allocationquota"),
+            ),
+        )
+    ),
+)
+
+# https://docs.z.ai/api-reference/api-code (2026) [D]: {"error":{"code":"1113","message":"Insufficient balance …"}} on
+# both wires [R]; the HTTP status carries little, the inner code says all.
+ZAI: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.z.ai/api/paas/v4", MESSAGES: "https://api.z.ai/api/anthropic"}),
+    keys=("ZAI_API_KEY", "Z_AI_API_KEY", "ZHIPUAI_API_KEY", "ZHIPU_API_KEY"),
+    errors=ErrorRules(
+        rows=_by_number(
+            {
+                codes.AUTH: (1000, 1001, 1002, 1003, 1004, 1110, 1111, 1112, 1120, 1121, 1220),
+                codes.QUOTA: (1113, 1304, 1308, 1309, 1310, 1311, 1313),
+                codes.CONTEXT_WINDOW_EXCEEDED: (1261,),
+                codes.CONTENT_FILTER: (1300, 1301),
+                codes.MODEL_NOT_FOUND: (1211,),
+                codes.INVALID_REQUEST: (1210, 1212, 1213, 1214, 1215, 1231),
+                codes.RATE_LIMIT: (1302, 1303),
+                codes.OVERLOADED: (1305,),
+                codes.SERVER: (500, 1230, 1234),
+            }
+        )
+    ),
+)
+
+# base_resp.status_code (platform.minimax.io error codes, 2026) [D]
+MINIMAX: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.minimax.io/v1", MESSAGES: "https://api.minimax.io/anthropic"}),
+    keys=("MINIMAX_API_KEY",),
+    errors=ErrorRules(
+        rows=(
+            # 2013 "invalid params, context window exceeds limit" [C]
+            ErrorRow(
+                codes.CONTEXT_WINDOW_EXCEEDED, words=_words("2013"), sentence=_says("context window exceeds limit")
+            ),
+            *_by_number(
+                {
+                    codes.SERVER: (1000, 1013, 1024, 1033),
+                    codes.TIMEOUT: (1001,),
+                    codes.RATE_LIMIT: (1002, 1039, 1041),
+                    codes.AUTH: (1004, 2049),
+                    codes.QUOTA: (1008, 2056),
+                    codes.CONTENT_FILTER: (1026, 1027, 1042),
+                    codes.INVALID_REQUEST: (2013,),
+                }
+            ),
+        )
+    ),
+)
+
+PERPLEXITY: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.perplexity.ai"}), keys=("PERPLEXITY_API_KEY", "PPLX_API_KEY")
+)
+
+OPENROUTER: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://openrouter.ai/api/v1", MESSAGES: "https://openrouter.ai/api"}),
+    keys=("OPENROUTER_API_KEY",),
+    errors=ErrorRules(
+        rows=(
+            ErrorRow(codes.RATE_LIMIT, words=_words("openrouter_in_flight_budget"), hint=True),
+            ErrorRow(
+                codes.QUOTA,
+                words=_words(
+                    "openrouter_in_flight_budget",
+                    "openrouter_credits",
+                    "openrouter_key_limit",
+                    "openrouter_guardrail_budget",
+                    "openrouter_workspace_budget",
+                ),
+            ),
+        )
+    ),
+)
+
+VERCEL: Final = Vendor(
+    addresses=FrozenDict({MESSAGES: "https://ai-gateway.vercel.sh"}), keys=("AI_GATEWAY_API_KEY",)
+)
+
+GROQ: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.groq.com/openai/v1"}),
+    keys=("GROQ_API_KEY",),
+    errors=ErrorRules(
+        rows=(
+            # 413 rate_limit_exceeded "Request too large for model … on tokens per minute (TPM)": it is the rate [D]
+            ErrorRow(codes.RATE_LIMIT, status=frozenset({413}), words=_words("rate_limit_exceeded")),
+            ErrorRow(codes.OVERLOADED, status=frozenset({498})),
+        ),
+        delays=(_DELAY_IN_TEXT,),
+    ),
+)
+
+TOGETHER: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.together.ai/v1"}),
+    keys=("TOGETHER_API_KEY",),
+    errors=ErrorRules(
+        # 403 "Bad Request. Input token count + max_tokens parameter must be less than the model's context length" [D]
+        rows=(ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, status=frozenset({403})),)
+    ),
+)
+
+FIREWORKS: Final = Vendor(
+    addresses=FrozenDict(
+        {CHAT: "https://api.fireworks.ai/inference/v1", MESSAGES: "https://api.fireworks.ai/inference"}
+    ),
+    keys=("FIREWORKS_API_KEY",),
+    # 412: the account is suspended, or an adapter could not be loaded [D]
+    errors=ErrorRules(rows=(ErrorRow(codes.QUOTA, status=frozenset({412})),)),
+)
+
+CEREBRAS: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://api.cerebras.ai/v1"}),
+    keys=("CEREBRAS_API_KEY",),
+    errors=ErrorRules(
+        rows=(
+            # A prompt over the window is answered with 400 or 413 and no body [C].
+            ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, status=frozenset({400, 413}), bare=True),
+            ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=_words("queue_exceeded")),
+        )
+    ),
+)
+
+NVIDIA: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://integrate.api.nvidia.com/v1"}),
+    keys=("NVIDIA_API_KEY", "NGC_API_KEY"),
+    errors=ErrorRules(
+        # ResourceExhausted: Worker local total request limit reached (33/32) [R 2026]
+        rows=(ErrorRow(codes.OVERLOADED, sentence=_says(r"request limit reached \(\d")),)
+    ),
+)
+
+HUGGINGFACE: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://router.huggingface.co/v1"}), keys=("HF_TOKEN",)
+)
+
+# Servers that run where you put them, at their usual ports.
+OLLAMA: Final = Vendor(
+    addresses=FrozenDict({CHAT: "http://localhost:11434/v1", MESSAGES: "http://localhost:11434"}),
+    keys=("OLLAMA_API_KEY",),
+)
+VLLM: Final = Vendor(
+    addresses=FrozenDict({CHAT: "http://localhost:8000/v1", MESSAGES: "http://localhost:8000"}),
+    keys=("VLLM_API_KEY",),
+)
+SGLANG: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:30000/v1"}))
+LLAMACPP: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:8080/v1"}), keys=("LLAMA_API_KEY",))
+LMSTUDIO: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:1234/v1"}), keys=("LM_API_TOKEN",))

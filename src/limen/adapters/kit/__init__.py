@@ -1,0 +1,105 @@
+"""Parts that every wire needs and none writes again: public, pure, no I/O.
+
+- `BodyReader`: a stream of frames or a whole document, told apart (S3); `DepthCheck`, `is_cut_short` … read JSON.
+- `Blocks`: open blocks, their deltas and their ends (C1-C4, C8, S5); `Calls`: tool calls from fragments (W3, W4).
+- `Ending`: finish words, their rank and the outcome (C11, C12, W5).
+- `first_count`, `uncached`, `with_reasoning`: token counts to disjoint ones (W7).
+- `CallIds`, `OutgoingIds`: made ids and rewritten ids (C9, C10).
+- `RequestWriter`: honoured fields, refusals, `extra` (Q1, Q3, Q8-Q10); `strict_fault`: strict JSON schemas.
+- `StateWriter`, `read_state`, `read_items`: replay state before, at and after a block (R5, N4).
+- `limen.adapters.kit.errors`: classification of errors as data (E3).
+"""
+
+from limen.adapters.kit._blocks import Blocks, OpenBlock, OpenCall, OpenImage, OpenText, join_halves
+from limen.adapters.kit._body import SSE_FIELD, BodyReader, Framing
+from limen.adapters.kit._calls import DOCUMENT_STARTS, Call, Calls, Fragment, MalformedCall
+from limen.adapters.kit._content import (
+    ImageRules,
+    arguments_object,
+    base64_of,
+    block_words,
+    check_call,
+    check_image,
+    check_role,
+    refuse_block,
+)
+from limen.adapters.kit._ending import FINISH_WORDS, Ending, FinishMeaning
+from limen.adapters.kit._ids import ALPHANUMERIC, CallIds, OutgoingIds, ToolIdRule
+from limen.adapters.kit._json import (
+    UNREADABLE,
+    DepthCheck,
+    first_document,
+    is_cut_short,
+    is_object,
+    readable_words,
+    tolerant,
+    without_blanks,
+    without_lone_halves,
+)
+from limen.adapters.kit._replay import Item, StateWriter, invalid_state, json_object, read_items, read_state
+from limen.adapters.kit._request import NAME, BuildContext, RequestWriter, is_json_array, is_json_object
+from limen.adapters.kit._schema import strict_fault
+from limen.adapters.kit._text import NotCumulative, ThinkTags, grown
+from limen.adapters.kit._usage import ROUNDING, Count, first_count, merged, uncached, with_reasoning
+
+__all__ = [
+    "ALPHANUMERIC",
+    "DOCUMENT_STARTS",
+    "FINISH_WORDS",
+    "NAME",
+    "ROUNDING",
+    "SSE_FIELD",
+    "UNREADABLE",
+    "Blocks",
+    "BodyReader",
+    "BuildContext",
+    "Call",
+    "CallIds",
+    "Calls",
+    "Count",
+    "DepthCheck",
+    "Ending",
+    "FinishMeaning",
+    "Fragment",
+    "Framing",
+    "ImageRules",
+    "Item",
+    "MalformedCall",
+    "NotCumulative",
+    "OpenBlock",
+    "OpenCall",
+    "OpenImage",
+    "OpenText",
+    "OutgoingIds",
+    "RequestWriter",
+    "StateWriter",
+    "ThinkTags",
+    "ToolIdRule",
+    "arguments_object",
+    "base64_of",
+    "block_words",
+    "check_call",
+    "check_image",
+    "check_role",
+    "first_count",
+    "first_document",
+    "grown",
+    "invalid_state",
+    "is_cut_short",
+    "is_json_array",
+    "is_json_object",
+    "is_object",
+    "join_halves",
+    "json_object",
+    "merged",
+    "read_items",
+    "read_state",
+    "readable_words",
+    "refuse_block",
+    "strict_fault",
+    "tolerant",
+    "uncached",
+    "with_reasoning",
+    "without_blanks",
+    "without_lone_halves",
+]

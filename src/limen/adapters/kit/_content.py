@@ -1,0 +1,107 @@
+"""Content blocks of a history on their way to a wire: images, tool calls, and refusals that name the place (Q1, C8)."""
+
+from base64 import b64encode
+from collections.abc import Collection
+from typing import Final, NoReturn
+
+import msgspec
+
+from limen.adapters.kit._json import is_object
+from limen.adapters.kit._request import RequestWriter
+from limen.contract import (
+    ContentBlock,
+    ImageBlock,
+    ReasoningBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+    codes,
+    replace_surrogates,
+)
+
+_WORDS: Final = {
+    TextBlock: "text",
+    ReasoningBlock: "reasoning",
+    ImageBlock: "an image",
+    ToolCallBlock: "a tool call",
+    ToolResultBlock: "a tool result",
+}
+
+
+def block_words(block: ContentBlock) -> str:
+    """Return the name of a block's kind, for messages."""
+    return _WORDS[type(block)]
+
+
+def refuse_block(writer: RequestWriter, path: str, reason: str) -> NoReturn:
+    """Refuse a content block with `UNSUPPORTED_CONTENT`."""
+    writer.refuse(path, reason, codes.UNSUPPORTED_CONTENT)
+
+
+def check_role(writer: RequestWriter, index: int, role: str) -> None:
+    """Refuse a role that no message has."""
+    if role not in ("system", "user", "assistant", "tool"):
+        writer.invalid(f"messages[{index}].role is {role!r}; roles are system, user, assistant and tool")
+
+
+class ImageRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The images that a host takes.
+
+    `taken`: `yes`, `no`, or `listed` for only those models whose known facts say so. `urls`: by address too, not as
+    bytes only. `types`: the media types of bytes, `None` where any goes.
+    """
+
+    taken: str = "yes"
+    urls: bool = True
+    types: frozenset[str] | None = None
+
+
+def check_image(writer: RequestWriter, block: ImageBlock, path: str, rules: ImageRules) -> None:
+    """Refuse an image that the host, or the model by its known facts, does not take."""
+    model = writer.context.model
+    modalities = None if model is None else model.input_modalities
+    if rules.taken == "no" or (modalities is not None and "image" not in modalities):
+        refuse_block(writer, path, "it takes no images")
+    if rules.taken == "listed" and modalities is None:
+        refuse_block(
+            writer, path, "only some of its models take images: say so in the model's facts (input_modalities)"
+        )
+    if block.data is None:
+        if not rules.urls:
+            refuse_block(writer, path, "it takes images as bytes only, not by address")
+    elif rules.types is not None and block.media_type not in rules.types:
+        refuse_block(writer, path, f"{block.media_type} is none of {_listed(rules.types)}")
+
+
+def base64_of(block: ImageBlock) -> str:
+    """Return an image's bytes in base64."""
+    return b64encode(block.data or b"").decode("ascii")
+
+
+def check_call(writer: RequestWriter, block: ToolCallBlock, path: str) -> None:
+    """Refuse a tool call without a name."""
+    if not block.name:
+        writer.invalid(
+            f"{path} is a tool call without a name, which no server takes; "
+            "limen.repair_history(messages) takes it out with its result"
+        )
+
+
+def arguments_object(writer: RequestWriter, block: ToolCallBlock, path: str) -> msgspec.Raw:
+    """Return a call's arguments for a wire that embeds them as an object, empty ones as `{}` (C8).
+
+    Refuses anything but one JSON object with `INVALID_OPTIONS`, naming the call.
+    """
+    text = replace_surrogates(block.arguments)
+    if not text.strip():
+        return msgspec.Raw(b"{}")
+    if not is_object(text):
+        writer.invalid(
+            f"{path}: the arguments of the call {block.id!r} of {block.name!r} are not one JSON object, which this "
+            "wire needs; limen.repair_history offers a wrapped form"
+        )
+    return msgspec.Raw(text.encode())
+
+
+def _listed(words: Collection[str]) -> str:
+    return ", ".join(sorted(words))
