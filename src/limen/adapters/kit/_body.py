@@ -177,3 +177,7 @@ class BodyReader(Generic[F]):
 
     def _fail(self, message: str, code: str = codes.MALFORMED_RESPONSE) -> None:
         self.failure = LlmError(scrub(message), code, phase=self._phase)
+
+    def _fail_with(self, payload: bytes) -> None:
+        """Fail because an error stands in place of the whole answer: no stream, so it is raised (E1)."""
+        self.failure = LlmError.of(self._classified(payload))

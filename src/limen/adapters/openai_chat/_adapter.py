@@ -56,5 +56,5 @@ class OpenAIChatAdapter(WireAdapter):
 
 
 def codec_of(options: WireOptions) -> Codec:
-    """Return the row that options name; without one an address of the caller's own is `generic`, and no address is OpenAI's."""
+    """Return the row that options name; unnamed, an address of the caller's own is `generic`, and none is OpenAI's."""
     return WIRE.codec_at(options, elsewhere="generic")

@@ -173,14 +173,13 @@ class ChatReader(BodyReader[SseEvent]):
             if not is_error_list(document, self._limits.depth):
                 self._refuse()
             else:
-                self.failure = LlmError.of(self._classified(document))
+                self._fail_with(document)
             return
         event = reread(document, FIRST_EVENT, self._limits.depth)
         self._take_facts(event)
         error = self._error(event, document)
         if error is not None and event.choices is None and len(document) == len(body):
-            # An error that is the whole body: no stream, so it is raised (E1).
-            self.failure = LlmError.of(self._classified(error))
+            self._fail_with(error)
         elif error is not None:
             self._translator.count(event)
             self._end_in_band(error, out)

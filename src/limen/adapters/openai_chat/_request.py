@@ -14,8 +14,8 @@ from limen.contract import GenerateOptions, JsonSchema, ToolChoice, ToolSpec
 
 HONOURS: Final = frozenset(
     {
-        "system", "tools", "tool_choice", "parallel_tool_calls", "response_format", "temperature", "top_p", "max_tokens",
-        "stop", "seed", "reasoning_effort", "cache", "extra",
+        "system", "tools", "tool_choice", "parallel_tool_calls", "response_format", "temperature", "top_p",
+        "max_tokens", "stop", "seed", "reasoning_effort", "cache", "extra",
     }
 )  # fmt: skip
 
@@ -105,8 +105,10 @@ class _Request:
             writer.refuse(
                 "tool_choice", 'it forces no tool while it reasons; set reasoning_effort="off" or "auto" here'
             )
-        named = isinstance(choice, ToolChoice)
-        writer.body["tool_choice"] = {"type": "function", "function": {"name": choice.name}} if named else choice
+        if isinstance(choice, ToolChoice):
+            writer.body["tool_choice"] = {"type": "function", "function": {"name": choice.name}}
+        else:
+            writer.body["tool_choice"] = choice
 
     def _response_format(self) -> None:
         form = self._writer.response_format(self._row.response_formats)

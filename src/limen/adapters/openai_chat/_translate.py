@@ -14,6 +14,7 @@ from limen.adapters.kit import (
     Ending,
     Fragment,
     MalformedCall,
+    OpenBlock,
     OpenText,
     StateWriter,
     ThinkTags,
@@ -154,7 +155,8 @@ class Translator:
             self._blocks.add(self._reasoning, reasoning, out)
             self._blocks.add(self._text, text, out)
         if self._blocks.careful:
-            for block in (self._reasoning, self._text, *self._calls.listed):
+            waiting: list[OpenBlock] = [self._reasoning, self._text, *self._calls.listed]
+            for block in waiting:
                 self._blocks.flush(block, out)
 
     def _take_delta(self, delta: Delta, out: list[StreamChunk]) -> None:
@@ -311,7 +313,7 @@ class Translator:
             out.append(UsageChunk(usage))
 
     def _state(self) -> JsonObject | None:
-        """Return what a replay needs and the blocks do not say: the field of reasoning, and facts beside it (R5, N4)."""
+        """Return the state that a replay needs beside the blocks: the field of reasoning, and more (R5, N4)."""
         state = StateWriter(WIRE, STATE_VERSION)
         if self._reasoning.index >= 0:
             state.at(self._reasoning.index, {"field": self._field})
