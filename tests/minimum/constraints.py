@@ -1,7 +1,7 @@
 """Constraints for pip that pin every dependency to the least version that pyproject.toml states.
 
 `python constraints.py pyproject.toml` prints one `name==version` a line, for the dependencies and each extra but `dev`.
-Standard library only, since it runs before anything is installed. A dependency without a least version is a `ValueError`.
+Standard library only: it runs before anything is installed. A dependency without a least version is a `ValueError`.
 """
 
 import re
