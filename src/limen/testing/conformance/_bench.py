@@ -19,7 +19,7 @@ from limen.contract import (
     user,
 )
 from limen.testing.conformance._endpoint import API_KEY, Endpoint, Factory
-from limen.testing.conformance._outcome import PATIENCE, Broken, Outcome, collect
+from limen.testing.conformance._outcome import STEP_TIMEOUT_S, Broken, Outcome, collect
 from limen.testing.server import MockProvider, RecordedRequest, Script
 from limen.testing.wires import WireDescription
 
@@ -125,7 +125,7 @@ class Bench:
         """Close every adapter that was made; what comes of it is judged by a check of its own."""
         for adapter in self._made:
             with contextlib.suppress(Exception):
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(STEP_TIMEOUT_S):
                     await adapter.aclose()
 
 
@@ -148,7 +148,7 @@ def but(options: GenerateOptions, **changes: object) -> GenerateOptions:
 async def first_chunks(stream: AsyncIterator[StreamChunk], count: int) -> list[StreamChunk]:
     """Read so many chunks and no further."""
     chunks: list[StreamChunk] = []
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(STEP_TIMEOUT_S):
         while len(chunks) < count:
             chunks.append(await anext(stream))
     return chunks
