@@ -129,8 +129,13 @@ class MockProvider:
         await self.aclose()
 
     def __enter__(self) -> Self:
-        self._thread = _LoopThread()
-        self._thread.run(self.start())
+        thread = _LoopThread()
+        try:
+            thread.run(self.start())
+        except BaseException:
+            thread.stop()
+            raise
+        self._thread = thread
         return self
 
     def __exit__(
