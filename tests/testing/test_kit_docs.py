@@ -1,4 +1,4 @@
-"""docs/mock-server.md, docs/writing-an-adapter.md and docs/views.md say what is so: their programs run, their tables are whole."""
+"""docs/mock-server.md, writing-an-adapter.md and views.md say what is so: programs run, tables are whole."""
 
 import re
 import sys

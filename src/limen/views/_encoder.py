@@ -126,7 +126,7 @@ class WireEncoder(ABC):
         return [event.data for event in self.events(chunk)]
 
     def eof(self) -> list[bytes]:
-        """Return what ends a stream that never finished: one error event, `STREAM_CLOSED` (V2); else nothing."""
+        """Return one error event, `STREAM_CLOSED`, where no finish was fed (V2); else nothing."""
         return [event.data for event in self._cut()]
 
     def events(self, chunk: StreamChunk) -> list[WireEvent]:

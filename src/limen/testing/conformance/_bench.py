@@ -1,4 +1,4 @@
-"""The workbench of a check: a mock provider, the adapter under test, and calls between them."""
+"""Test bench of the checks: a mock provider, the adapter under test, and calls between them."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ LIMITS: Final = Limits(event_bytes=200_000, error_bytes=10_000)
 
 
 class Bench:
-    """Makes calls and keeps what came of them. `outcome` of one specification is asked for once and remembered."""
+    """Makes calls and keeps their outcomes; `outcome` makes one call for each specification and caches it."""
 
     def __init__(self, factory: Factory, wire: WireDescription, mock: MockProvider) -> None:
         self.factory = factory
@@ -84,7 +84,7 @@ class Bench:
         return GenerateOptions(ROUTE, MODEL, history, tools=tools or None, signal=signal)
 
     async def outcome(self, specification: str) -> Outcome:
-        """Return what a plain request for a built-in scenario gives, such as `text+cut`."""
+        """Return the outcome of a plain request for a built-in scenario, such as `text+cut`."""
         if specification not in self._outcomes:
             self._outcomes[specification] = await self.call(specification)
         return self._outcomes[specification]
@@ -102,9 +102,9 @@ class Bench:
         name = what or (script if isinstance(script, str) else "a script")
         self.mock.use(script)
         before = len(self.mock.requests)
-        judged = adapter or self.adapter
+        tested = adapter or self.adapter
         try:
-            stream = judged.stream(options or self.options())
+            stream = tested.stream(options or self.options())
             outcome = await collect(name, stream, pause=pause)
         except (Broken, asyncio.CancelledError):
             raise
@@ -122,7 +122,7 @@ class Bench:
             ) from None
 
     async def aclose(self) -> None:
-        """Close every adapter that was made; what comes of it is judged by a check of its own."""
+        """Close every adapter that was made; a check of its own looks at the result."""
         for adapter in self._made:
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(STEP_TIMEOUT_S):

@@ -1,4 +1,4 @@
-"""One call as it went: every chunk, and what was raised after the last one."""
+"""Outcome of one call: every chunk, and the exception after the last one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -35,7 +35,7 @@ class Broken(Exception):
 
 
 class NotApplicable(Exception):
-    """A check has nothing to judge here; the text says why."""
+    """A check does not apply to this adapter or wire; the text says why."""
 
 
 def require(holds: object, message: str) -> None:
@@ -45,7 +45,7 @@ def require(holds: object, message: str) -> None:
 
 
 class Outcome(NamedTuple):
-    """What one call gave: chunks, then perhaps an exception; and the requests that it made."""
+    """Chunks of one call, then perhaps an exception; and the requests that it made."""
 
     what: str
     chunks: tuple[StreamChunk, ...]
@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
 
     @property
     def way(self) -> Literal["success", "in-band", "raised", "foreign", "unfinished"]:
-        """How the call ended: E1 knows the first three."""
+        """Kind of the ending; the first three are those of E1."""
         if self.error is not None:
             return "raised" if isinstance(self.error, LlmError) else "foreign"
         if self.finish is None:
@@ -185,7 +185,7 @@ async def collect(what: str, stream: AsyncIterator[StreamChunk], *, pause: int =
             longest = f"no chunk for {STEP_TIMEOUT_S:g} s, or {CALL_TIMEOUT_S:g} s in all"
             raise Broken(f"{what}: the call did not end ({longest})", outcome) from None
         error = raised
-    except Exception as raised:  # noqa: BLE001 - whatever the adapter raised is what is judged
+    except Exception as raised:  # noqa: BLE001 - whatever the adapter raised is what is checked
         error = raised
     # Not after a cancellation: that must close the connection by itself (Q6).
     await close(stream)
