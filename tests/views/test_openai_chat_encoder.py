@@ -127,6 +127,13 @@ def test_the_place_of_usage(usage: str, expected: list[object]) -> None:
     assert [event["usage"] for event in events if "usage" in event] == expected
 
 
+def test_usage_that_never_came() -> None:
+    """Without counts there is no usage, wherever it was asked for."""
+    found = payloads(encoding(usage="finish"), [*TEXT, Finish(STOP)])
+
+    assert [event for event in found if isinstance(event, dict) and "usage" in event] == []
+
+
 def test_unknown_counts() -> None:
     """A count that is unknown is 0 where the wire demands a number, and is left out where it does not."""
     found = payloads(encoding(), [*TEXT, UsageChunk(TokenUsage(cache_read_tokens=4)), Finish(STOP)])
@@ -173,6 +180,20 @@ def test_blocks_of_one_kind_wait_for_each_other() -> None:
     expected = [chunk({"content": text}) for text in "abcde"]
 
     assert payloads(encoding(), chunks)[1:-2] == expected
+
+
+def test_a_block_that_waited_without_text() -> None:
+    """A block that had nothing to say while it waited is written as it goes on."""
+    chunks: list[StreamChunk] = [
+        *TEXT[:2],
+        BlockStart(1, "text"),
+        BlockEnd(0, TextBlock("a")),
+        TextDelta(1, "b"),
+        BlockEnd(1, TextBlock("b")),
+        Finish(STOP),
+    ]
+
+    assert payloads(encoding(), chunks)[1:-2] == [chunk({"content": "a"}), chunk({"content": "b"})]
 
 
 def test_a_refusal() -> None:

@@ -6,7 +6,20 @@ import sys
 import pytest
 
 import limen
-from limen.contract import STOP, BlockStart, Finish, LlmError, StreamChunk, TextDelta
+from limen.contract import (
+    STOP,
+    TOOL_CALLS,
+    BlockEnd,
+    BlockStart,
+    Finish,
+    LlmError,
+    StreamChunk,
+    TextBlock,
+    TextDelta,
+    TokenUsage,
+    ToolCallDelta,
+    UsageChunk,
+)
 from limen.views import ENCODERS, encoder
 
 
@@ -53,12 +66,30 @@ def test_endings_are_taken_once(wire: str) -> None:
 
 
 @pytest.mark.parametrize("wire", sorted(ENCODERS))
+def test_an_early_report_of_counts(wire: str) -> None:
+    """Counts that are told along the way are replaced by the last ones (W7)."""
+    one = encoder(wire, model="m", id="1")
+    events = one.feed(BlockStart(0, "text")) + one.feed(TextDelta(0, "a"))
+    events += [event.data for event in one.early_usage(TokenUsage(input_tokens=3, output_tokens=1))]
+    events += one.feed(BlockEnd(0, TextBlock("a")))
+    events += one.feed(UsageChunk(TokenUsage(input_tokens=3, output_tokens=7))) + one.feed(Finish(STOP))
+    (usage,) = [chunk.usage for chunk in limen.iter_chunks(wire, events) if isinstance(chunk, UsageChunk)]
+
+    assert (usage.input_tokens, usage.output_tokens) == (3, 7)
+
+
+@pytest.mark.parametrize("wire", sorted(ENCODERS))
 def test_half_a_surrogate_pair_is_escaped(wire: str) -> None:
     """Half a pair, which UTF-8 cannot hold, is written as its escape; proved chunks have none."""
     one = encoder(wire, model="m", id="1")
     one.feed(BlockStart(0, "text"))
 
     assert b'"\\ud83d"' in b"".join(one.feed(TextDelta(0, "\ud83d")))
+    one.feed(BlockStart(1, "tool-call"))
+    one.feed(ToolCallDelta(1, "call_1", "f", '{"x":[1]}'))
+    one.feed(Finish(TOOL_CALLS))
+    whole = one.whole().body
+    assert (b'"\\ud83d"' in whole, b'"x' in whole.replace(b"\\", b"")) == (True, True)
 
 
 def test_the_views_stay_light() -> None:

@@ -303,10 +303,8 @@ def compact(value: object) -> bytes:
         return json.dumps(plain, separators=(",", ":")).encode()
 
 
-def _unwrapped(value: object) -> object:
-    if isinstance(value, msgspec.Raw):
-        return msgspec.json.decode(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+def _unwrapped(value: msgspec.Raw) -> object:
+    return msgspec.json.decode(value)
 
 
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
