@@ -41,7 +41,7 @@ def mock(
         with suppress(KeyboardInterrupt):
             asyncio.run(serve(source, host=host, port=port, faults=fault or (), listen=listen, ready=_announce))
         return
-    except (ValueError, NoCertificate) as wrong:
+    except (ValueError, NoCertificate, ModuleNotFoundError) as wrong:
         problem = str(wrong)
     except OSError as taken:
         problem = f"cannot listen on {host}:{port}: {taken.strerror or taken}"
