@@ -37,7 +37,7 @@ def test_it_is_known_by_its_entry_point_alone() -> None:
 async def test_a_route_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A route that names the entry point calls through it, with the key that the route names."""
     monkeypatch.setenv("SOME_KEY", "acme-key-0123456789")
-    async with MockProvider("tools", speakers=(WIRE.speaker,)) as mock:
+    async with MockProvider("tools", wires=(WIRE,)) as mock:
         config = tmp_path / "limen.toml"
         config.write_text(
             f'[routes.work]\nadapter = "acme"\nbase_url = "{mock.base_url("acme-lines")}"\napi_key_env = "SOME_KEY"\n',
@@ -53,7 +53,7 @@ async def test_a_route_of_the_configuration(tmp_path: Path, monkeypatch: pytest.
 async def test_every_key_of_the_route_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the file says of a route holds for an adapter of another distribution too: nothing is dropped (R9)."""
     monkeypatch.setenv("SOME_KEY", "acme-key-0123456789")
-    async with MockProvider("text+500", speakers=(WIRE.speaker,)) as mock:
+    async with MockProvider("text+500", wires=(WIRE,)) as mock:
         config = tmp_path / "limen.toml"
         config.write_text(
             f'[routes.work]\nadapter = "acme"\nbase_url = "{mock.base_url("acme-lines")}"\ndefault_max_tokens = 77\n'
@@ -79,7 +79,7 @@ async def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         "api_key_env": "SOME_KEY",
         "allow_plain_http": True,
     }
-    async with MockProvider("text", speakers=(WIRE.speaker,)) as mock:
+    async with MockProvider("text", wires=(WIRE,)) as mock:
         monkeypatch.setenv("HTTP_PROXY", mock.url)
         async with limen.open_runtime({"routes": {"work": table}}) as llm:
             await llm.complete(limen.GenerateOptions("work", "acme-1", [user("Hello")]))
@@ -112,7 +112,7 @@ async def test_an_unknown_adapter_is_refused_with_the_known_ones(tmp_path: Path)
 async def test_a_conversation_with_seals() -> None:
     """What Acme seals goes back under its seal."""
     assert isinstance(WIRE, WireDescription)
-    async with MockProvider("reasoning-tools", speakers=(WIRE.speaker,)) as mock, limen.LlmRuntime() as llm:
+    async with MockProvider("reasoning-tools", wires=(WIRE,)) as mock, limen.LlmRuntime() as llm:
         llm.register(["acme"], make(Endpoint(base_url=mock.base_url("acme-lines"))))
         first = await llm.complete(limen.GenerateOptions("acme", "m", [user("What is 20 + 22?")]))
         assert first.message is not None

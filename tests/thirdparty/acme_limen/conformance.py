@@ -1,4 +1,4 @@
-"""Acme's wire for limen's kit: a speaker for the mock provider, a description, and a factory to judge.
+"""Acme's wire for limen's kit: its side of the mock provider, a description, and a factory to judge.
 
 limen check acme_limen.conformance:make --wire acme_limen.conformance:WIRE
 """
@@ -10,13 +10,15 @@ from typing import Final
 from acme_limen import AcmeAdapter, AcmeOptions
 from limen.testing.conformance import Endpoint, WireDescription
 from limen.testing.server import (
-    Ask,
     Kind,
     Part,
     ProviderError,
     Raw,
     Reasoning,
+    ReceivedRequest,
     Refusal,
+    RequestFacts,
+    RequestKind,
     Send,
     Text,
     ToolCall,
@@ -35,27 +37,32 @@ _ENDS: Final = {
 }
 
 
-class AcmeSpeaker:
-    """Speaks Acme's lines, written from Acme's page and not from the adapter."""
+class AcmeMock:
+    """Acme's lines as the mock provider serves them, written from Acme's page and not from the adapter."""
 
     name = "acme-lines"
     base_path = "/v3"
     path = "/generate"
     stream_type = "application/x-ndjson"
 
-    def ask(self, body: Mapping[str, object]) -> Ask:
+    def recognizes(self, request: ReceivedRequest) -> RequestKind | None:
+        """Tell a model call; Acme has no list of models."""
+        return "call" if request.method == "POST" and request.path.endswith(self.path) else None
+
+    def read_request(self, request: ReceivedRequest) -> RequestFacts:
         """Read the model and how many turns of it the history holds; Acme always streams."""
+        body = request.json
         turns = body.get("turns")
         said = (
             [turn for turn in turns if isinstance(turn, dict) and turn.get("who") == "model"]
             if isinstance(turns, list)
             else []
         )
-        return Ask(str(body.get("model", "")), stream=True, assistant_messages=len(said), include_usage=True)
+        return RequestFacts(str(body.get("model", "")), stream=True, assistant_messages=len(said), include_usage=True)
 
-    def events(self, turn: Turn, ask: Ask) -> Sequence[Send]:
+    def events(self, turn: Turn, facts: RequestFacts) -> Sequence[Send]:
         """Return a greeting, the fragments, the end word, the count and the goodbye."""
-        sends = [_line("open", hello=turn.model or ask.model)]
+        sends = [_line("open", hello=turn.model or facts.model)]
         sends += [
             Send("noise", part.data.encode()) if isinstance(part, Raw) else _line("content", **part)
             for part in _fragments(turn)
@@ -68,10 +75,14 @@ class AcmeSpeaker:
             sends.append(_line("usage", count=_count(turn.usage)))
         return [*sends, _line("end", bye=True)]
 
-    def whole(self, turn: Turn, ask: Ask) -> bytes:
+    def whole(self, turn: Turn, facts: RequestFacts) -> bytes:
         """Return the same lines in one object."""
-        lines = [send.data.decode().strip() for send in self.events(turn, ask)]
+        lines = [send.data.decode().strip() for send in self.events(turn, facts)]
         return ('{"whole":[' + ",".join(lines) + "]}").encode()
+
+    def models(self, names: Sequence[str]) -> bytes:
+        """Return an empty object: Acme has no list of models."""
+        return b"{}"
 
     def error_body(self, error: ProviderError) -> bytes:
         """Return an object with an error."""
@@ -149,7 +160,7 @@ def _part(part: Part, call: int) -> Iterator[dict[str, object] | Raw]:
             return
 
 
-WIRE: Final = WireDescription(speaker=AcmeSpeaker(), sse=False)
+WIRE: Final = WireDescription(mock=AcmeMock(), sse=False)
 
 
 def make(endpoint: Endpoint) -> AcmeAdapter:

@@ -7,11 +7,11 @@ pytest.
 
 from limen.testing.conformance._check import CHECKS, Check
 from limen.testing.conformance._command import UsageError, run_check
+from limen.testing.conformance._endpoint import API_KEY, Endpoint, Factory
 from limen.testing.conformance._judge import check_adapter, check_stream, rules
-from limen.testing.conformance._oddities import Oddity
 from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome
 from limen.testing.conformance._report import Report, Result, page, table
-from limen.testing.conformance._wire import API_KEY, WIRES, Endpoint, Factory, WireDescription, wire_named
+from limen.testing.wires import WIRES, Oddity, WireDescription, wire_named
 
 __all__ = [
     "API_KEY",

@@ -18,9 +18,10 @@ from limen.contract import (
     ToolSpec,
     user,
 )
+from limen.testing.conformance._endpoint import API_KEY, Endpoint, Factory
 from limen.testing.conformance._outcome import PATIENCE, Broken, Outcome, collect
-from limen.testing.conformance._wire import API_KEY, Endpoint, Factory, WireDescription
 from limen.testing.server import MockProvider, RecordedRequest, Script
+from limen.testing.wires import WireDescription
 
 ROUTE: Final = "conformance"
 MODEL: Final = "conformance-model"
@@ -131,7 +132,7 @@ class Bench:
 @contextlib.asynccontextmanager
 async def bench_for(factory: Factory, wire: WireDescription) -> AsyncGenerator[Bench]:
     """Set up a provider and take everything down again."""
-    async with MockProvider(speakers=(wire.speaker,)) as mock:
+    async with MockProvider(wires=(wire,)) as mock:
         bench = Bench(factory, wire, mock)
         try:
             yield bench

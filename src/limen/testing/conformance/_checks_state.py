@@ -23,8 +23,8 @@ from limen.contract import (
 from limen.runtime import LlmRuntime
 from limen.testing.conformance._bench import MODEL, QUESTION, ROUTE, Bench, but
 from limen.testing.conformance._check import check
+from limen.testing.conformance._endpoint import API_KEY
 from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome, collect, require
-from limen.testing.conformance._wire import API_KEY
 
 _WITH_STATE: Final = ("reasoning-tools", "redacted", "tools", "reasoning", "text")
 

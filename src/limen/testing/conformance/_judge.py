@@ -17,9 +17,10 @@ from limen.testing.conformance import (
 from limen.testing.conformance._bench import Bench, bench_for
 from limen.testing.conformance._check import CHECKS, Check
 from limen.testing.conformance._checks_blocks import first_fault
+from limen.testing.conformance._endpoint import Factory
 from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome
 from limen.testing.conformance._report import Report, Result, Verdict
-from limen.testing.conformance._wire import Factory, WireDescription, wire_named
+from limen.testing.wires import WireDescription, wire_named
 
 # Importing these files fills the table of checks.
 _FILES = (

@@ -1,12 +1,12 @@
-"""Which script answers a request: by its path, by its model's name, or by what the server was given."""
+"""Choice of the script that answers a request: by its path, its model's name, or what the server was given."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from limen.testing.scripts import Script
 from limen.testing.server._faults import fault_named
 from limen.testing.server._recorded import RecordedRequest
 from limen.testing.server._scenarios import SCENARIOS
-from limen.testing.server._script import Script
 
 OneScript: TypeAlias = Script | str
 Source: TypeAlias = OneScript | Sequence[OneScript] | Callable[[RecordedRequest], OneScript]
@@ -79,5 +79,5 @@ class Choice:
 
 
 def model_names(scenarios: Mapping[str, Script] = SCENARIOS) -> list[str]:
-    """Return the names under which a client may ask for the built-in scripts."""
+    """Return the names under which a client may facts for the built-in scripts."""
     return [MODEL_PREFIX + name for name in scenarios]

@@ -1,26 +1,27 @@
-"""What a fault is: a named edit of one answer, and the moment at which it is made."""
+"""Faults as values: a named edit of one answer, and the stage at which it is made."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from limen.testing.server._answer import Answer, Ask, Send, Step
-from limen.testing.server._script import Turn
-from limen.testing.server._speaker import Speaker
+from limen.testing.scripts import Answer, MockWire, RequestFacts, Send, Step, Turn
 
 
-class Scene(NamedTuple):
-    """What a fault may need to know of the exchange that it spoils."""
+class FaultContext(NamedTuple):
+    """Facts of the exchange that a fault may need.
 
-    speaker: Speaker
+    The wire, the turn, the request's facts, the URL of the origin that redirects point to, the key that was sent.
+    """
+
+    wire: MockWire
     turn: Turn
-    ask: Ask
+    facts: RequestFacts
     elsewhere: str
     credential: str = ""
 
 
-Edit = Callable[[Answer, Scene], Answer]
+Edit = Callable[[Answer, FaultContext], Answer]
 
 
 class Fault(NamedTuple):

@@ -1,19 +1,45 @@
-"""What a wire must be able to say for the mock provider to speak it."""
+"""One wire as the mock provider serves it: the protocol that each wire implements, and helpers to read requests."""
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from limen.testing.server._answer import Ask, ProviderError, Send
-from limen.testing.server._script import Turn
+from limen.testing.scripts._answer import ProviderError, RequestFacts, Send
+from limen.testing.scripts._script import Turn
+
+RequestKind: TypeAlias = Literal["call", "models"]
 
 
-class Speaker(Protocol):
-    """One wire, written from its provider's documentation and from nothing of limen's own.
+class ReceivedRequest(Protocol):
+    """A request as it arrived: method, path without its query, JSON body, headers."""
 
-    An adapter's author who has a wire of their own writes one of these and hands it to `MockProvider` and the kit.
+    @property
+    def method(self) -> str:
+        """The HTTP method in capitals."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """The path without its query."""
+        ...
+
+    @property
+    def json(self) -> Mapping[str, object]:
+        """The body as a JSON object; empty if it is none."""
+        ...
+
+    def header(self, name: str) -> str | None:
+        """Return the first header of that name, in any case."""
+        ...
+
+
+class MockWire(Protocol):
+    """One wire on the provider's side: reads requests, writes answers.
+
+    It is written from the provider's documentation and shares no code with the adapter that it is used to test, so
+    that one misreading does not confirm the other. A wire that has an encoder in `limen.views` stands on it.
     """
 
     @property
@@ -23,12 +49,12 @@ class Speaker(Protocol):
 
     @property
     def base_path(self) -> str:
-        """What stands before `path` in the URL that clients are given, such as `/v1`."""
+        """The path that stands before `path` in the URL that clients are given, such as `/v1`."""
         ...
 
     @property
     def path(self) -> str:
-        """The end of the path of a model call, such as `/chat/completions`."""
+        """The end of the path of a model call, such as `/chat/completions`, as it is shown to people."""
         ...
 
     @property
@@ -36,16 +62,24 @@ class Speaker(Protocol):
         """The content type of a stream."""
         ...
 
-    def ask(self, body: Mapping[str, object]) -> Ask:
-        """Read what is asked for."""
+    def recognizes(self, request: ReceivedRequest) -> RequestKind | None:
+        """Tell a model call and a request for the list of models from all others, by method, path and headers."""
         ...
 
-    def events(self, turn: Turn, ask: Ask) -> Sequence[Send]:
+    def read_request(self, request: ReceivedRequest) -> RequestFacts:
+        """Read the facts of a model call; a wire may have them in its path or in its body."""
+        ...
+
+    def events(self, turn: Turn, facts: RequestFacts) -> Sequence[Send]:
         """Return the answer as stream events, each one complete with its line ends."""
         ...
 
-    def whole(self, turn: Turn, ask: Ask) -> bytes:
+    def whole(self, turn: Turn, facts: RequestFacts) -> bytes:
         """Return the answer as one body, for a request that asked for no stream."""
+        ...
+
+    def models(self, names: Sequence[str]) -> bytes:
+        """Return the list of models as the wire writes it."""
         ...
 
     def error_body(self, error: ProviderError) -> bytes:
@@ -57,7 +91,7 @@ class Speaker(Protocol):
         ...
 
     def keep_alive(self) -> bytes:
-        """Return what this wire sends to keep a silent connection open."""
+        """Return bytes that keep a silent connection open."""
         ...
 
     def broken(self, shape: str) -> Send:
@@ -81,12 +115,12 @@ def compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def ask_of(body: Mapping[str, object]) -> Ask:
+def request_facts(body: Mapping[str, object]) -> RequestFacts:
     """Read the fields that chat wires have in common: `model`, `stream`, `messages`, `stream_options`."""
     messages = body.get("messages")
     count = sum(1 for item in items_of(messages) if field_of(item, "role") == "assistant")
     model = body.get("model")
-    return Ask(
+    return RequestFacts(
         model=model if isinstance(model, str) else "",
         stream=body.get("stream") is True,
         assistant_messages=count,

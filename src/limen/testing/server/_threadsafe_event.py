@@ -1,4 +1,4 @@
-"""Something that happens once: set from any thread, awaited on any loop or waited for without one."""
+"""An event for tasks and threads alike: set from any thread, awaited on any loop or waited for without one."""
 
 import asyncio
 import threading
@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 
 
-class Occasion:
-    """`set()` it once; `await occasion.wait()` and `occasion.wait_blocking(timeout)` return when it has happened.
+class ThreadsafeEvent:
+    """Event that happens once: `set()` it; `await wait()` and `wait_blocking(timeout)` return when it has happened.
 
-    The mock provider may run on the test's own loop or in a thread of its own, so its events must work for both.
+    True once it has happened. The mock provider may run on the test's own loop or in a thread of its own, so its
+    events must work for both.
     """
 
     __slots__ = ("_callbacks", "_happened", "_lock", "at")
@@ -22,7 +23,7 @@ class Occasion:
         self._callbacks: dict[object, Callable[[], None]] = {}
 
     def set(self) -> None:
-        """Say that it has happened; more than once is harmless."""
+        """Set the event; more than once is harmless."""
         with self._lock:
             self.at = time.monotonic() if self.at is None else self.at
             self._happened.set()

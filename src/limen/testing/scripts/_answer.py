@@ -1,11 +1,14 @@
-"""One HTTP answer as a list of things to do, so that a fault is an edit of a list."""
+"""One HTTP answer as a list of steps, so that a fault is an edit of a list."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-Kind: TypeAlias = Literal["open", "content", "finish", "usage", "end", "error", "noise"]
+from limen.views import EventKind, WireError
+
+Kind: TypeAlias = EventKind
+ProviderError: TypeAlias = WireError
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -19,8 +22,11 @@ class Stall(msgspec.Struct, frozen=True):
     """Say nothing until the test releases the request or the client goes away."""
 
 
-class Chatter(msgspec.Struct, frozen=True):
-    """Write these bytes again and again until the test releases the request or the client goes away."""
+class RepeatForever(msgspec.Struct, frozen=True):
+    """Write these bytes again and again, `every_ms` milliseconds apart.
+
+    It ends when the test releases the request or the client goes away.
+    """
 
     data: bytes
     every_ms: float = 10
@@ -38,7 +44,7 @@ class BrokenFraming(msgspec.Struct, frozen=True):
     """Write a chunk size that is none, then close."""
 
 
-Step: TypeAlias = Send | Stall | Chatter | Reset | HangUp | BrokenFraming
+Step: TypeAlias = Send | Stall | RepeatForever | Reset | HangUp | BrokenFraming
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -68,22 +74,13 @@ class Answer(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, headers=tuple(pair for pair in self.headers if pair[0] != name))
 
 
-class Ask(NamedTuple):
-    """What a speaker reads from a request: enough to choose and shape the answer, nothing more."""
+class RequestFacts(NamedTuple):
+    """Facts of a request that choose and shape its answer: model, streamed or not, length of the history, counts."""
 
     model: str
     stream: bool
     assistant_messages: int
     include_usage: bool
-
-
-class ProviderError(NamedTuple):
-    """An error as a provider states it; each wire has its own form for it."""
-
-    status: int
-    message: str
-    type: str
-    code: str | None = None
 
 
 ERRORS: Mapping[int, ProviderError] = {

@@ -1,4 +1,4 @@
-"""What a mock provider shall answer, in words that no wire owns; each wire's speaker turns it into bytes."""
+"""Scripts: the answers of a mock provider, in terms that no wire owns; each wire puts them into its own bytes."""
 
 import re
 from collections.abc import Sequence
