@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import ROWS, WIRE
+from limen.adapters import BuildContext
+from limen.adapters.openai_chat import ROWS, WIRE
 from limen.contract import (
     Assembler,
     Finish,

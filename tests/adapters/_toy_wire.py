@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from limen.adapters._base import BuildContext, CodecWire
+from limen.adapters import BuildContext, CodecWire
 from limen.contract import (
     STOP,
     BlockEnd,
@@ -26,6 +26,7 @@ from limen.contract import (
     codes,
     dumps,
 )
+from limen.transport import HttpRequest
 from limen.transport.framing import SseDecoder
 
 
@@ -106,6 +107,9 @@ class ToyCodec:
     """One row of the toy wire; every fact may be set."""
 
     wire = "toy"
+    honours = frozenset({"seed", "max_tokens", "tools"})
+    auth_headers = frozenset({"authorization"})
+    credential_type: type = str
 
     def __init__(self, dialect: str = "plain", **facts: object) -> None:
         self.dialect = dialect
@@ -131,9 +135,13 @@ class ToyCodec:
             context.replay_dropped.append(ReplayDrop("there is none", 0))
         return WireRequest("POST", "/say", {"Content-Type": "application/json"}, dumps({"model": options.model}))
 
-    def authorize(self, key: str) -> tuple[tuple[str, str], ...]:
+    def authorize(self, request: HttpRequest, credential: object) -> tuple[tuple[str, str], ...]:
         """Carry the key as a bearer."""
-        return (("Authorization", f"Bearer {key}"),)
+        return (("Authorization", f"Bearer {credential}"),)
+
+    def request_id(self, headers: Mapping[str, str]) -> str | None:
+        """Return the usual header's."""
+        return headers.get("x-request-id")
 
     def reader(
         self, *, id_seed: IdSeed = b"", limits: Limits | None = None, content_type: str | None = None

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import limen
+from limen.adapters.kit.errors._headers import REQUEST_ID_HEADERS
 from limen.contract import WIRE_TAP, Finish, LlmAdapter, StreamChunk
 from limen.recording import Cassette, Recorder
 from limen.recording._redact import REQUEST_IDS
 from limen.runtime import LlmRuntime
 from limen.testing.server import FAULTS, SCENARIOS, MockProvider
-from limen.transport._headers import REQUEST_ID_HEADERS
 from recording._calls import CHAT, KEY, MESSAGES, ROUTES, adapter, asked, chunks_of, recorded, replayed, told
 
 # These wait for a timeout or for the consumer; what they record is no more than a cut says.

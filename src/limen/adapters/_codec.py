@@ -62,7 +62,7 @@ class Codec(Protocol):
 
     @property
     def honours(self) -> Collection[str]:
-        """The fields of `GenerateOptions` that `build` writes or judges; every other field that is set is refused (Q1)."""
+        """Fields of `GenerateOptions` that `build` writes or checks; every other one that is set is refused (Q1)."""
         ...
 
     @property

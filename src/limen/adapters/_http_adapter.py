@@ -17,8 +17,6 @@ from limen.contract import (
     CallFacts,
     CredentialSource,
     GenerateOptions,
-    IdSeed,
-    Limits,
     LlmAdapter,
     LlmError,
     ModelInfo,
@@ -74,7 +72,9 @@ class WireAdapter(LlmAdapter):
             return self._codec.reader(id_seed=seed, limits=self._limits, content_type=content_type)
 
         codec = self._codec
-        return WireStream(WireCall(begin, reader, codec.classify, time.time, options.signal, request_id=codec.request_id))
+        return WireStream(
+            WireCall(begin, reader, codec.classify, time.time, options.signal, request_id=codec.request_id)
+        )
 
     def retry_policy(self, provider: str) -> RetryPolicy | None:
         """Return the policy of the options."""

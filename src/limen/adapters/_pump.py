@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from limen.adapters.kit.errors import request_id, retry_after_ms, should_retry
 from limen.contract import (
     AbortSignal,
     CallFacts,
@@ -22,7 +23,6 @@ from limen.contract import (
     codes,
     safe_cause,
 )
-from limen.adapters.kit.errors import request_id, retry_after_ms, should_retry
 from limen.transport import HttpAnswer
 
 # Where the end of the body is the end of the answer, so long a silence after the finish word is that end too (S6).

@@ -74,9 +74,7 @@ AZURE: Final = Vendor(
 # https://learn.microsoft.com/azure/ai-foundry: Claude there has keys and addresses of its own (2026-11) [D]
 FOUNDRY: Final = Vendor(keys=("ANTHROPIC_FOUNDRY_API_KEY",))
 
-ANTHROPIC: Final = Vendor(
-    addresses=FrozenDict({MESSAGES: "https://api.anthropic.com"}), keys=("ANTHROPIC_API_KEY",)
-)
+ANTHROPIC: Final = Vendor(addresses=FrozenDict({MESSAGES: "https://api.anthropic.com"}), keys=("ANTHROPIC_API_KEY",))
 
 DEEPSEEK: Final = Vendor(
     addresses=FrozenDict({CHAT: "https://api.deepseek.com", MESSAGES: "https://api.deepseek.com/anthropic"}),
@@ -208,9 +206,7 @@ OPENROUTER: Final = Vendor(
     ),
 )
 
-VERCEL: Final = Vendor(
-    addresses=FrozenDict({MESSAGES: "https://ai-gateway.vercel.sh"}), keys=("AI_GATEWAY_API_KEY",)
-)
+VERCEL: Final = Vendor(addresses=FrozenDict({MESSAGES: "https://ai-gateway.vercel.sh"}), keys=("AI_GATEWAY_API_KEY",))
 
 GROQ: Final = Vendor(
     addresses=FrozenDict({CHAT: "https://api.groq.com/openai/v1"}),
@@ -264,9 +260,7 @@ NVIDIA: Final = Vendor(
     ),
 )
 
-HUGGINGFACE: Final = Vendor(
-    addresses=FrozenDict({CHAT: "https://router.huggingface.co/v1"}), keys=("HF_TOKEN",)
-)
+HUGGINGFACE: Final = Vendor(addresses=FrozenDict({CHAT: "https://router.huggingface.co/v1"}), keys=("HF_TOKEN",))
 
 # Servers that run where you put them, at their usual ports.
 OLLAMA: Final = Vendor(

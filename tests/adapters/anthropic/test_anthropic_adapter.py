@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from adapters.anthropic._messages_wire import asking, failure_of, started, stopped, text
-from limen.adapters._codec import BuildContext
+from limen.adapters import BuildContext
 from limen.adapters.anthropic import WIRE, AnthropicAdapter, AnthropicOptions
 from limen.adapters.anthropic._adapter import codec_of
 from limen.contract import (

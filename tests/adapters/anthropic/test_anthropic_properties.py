@@ -19,7 +19,7 @@ from adapters.anthropic._messages_wire import (
     text,
     thinking,
 )
-from limen.adapters._codec import BuildContext
+from limen.adapters import BuildContext
 from limen.adapters.anthropic import WIRE
 from limen.contract import CODES, ContentBlock, LlmError, Message, ToolCallBlock, check_history, tool_result, user
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from adapters.anthropic._messages_wire import asking, failure_of
-from limen.adapters._codec import BuildContext
+from limen.adapters import BuildContext
 from limen.adapters.anthropic import WIRE
 from limen.contract import (
     ContentBlock,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adapters.anthropic._messages_wire import asking, body_of, failure_of
-from limen.adapters._codec import BuildContext
+from limen.adapters import BuildContext
 from limen.adapters.anthropic import WIRE
 from limen.contract import (
     Effort,

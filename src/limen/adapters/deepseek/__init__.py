@@ -1,6 +1,19 @@
 """DeepSeek's chat completions."""
 
-from limen.adapters._chat_completions import WIRE
-from limen.adapters.deepseek._adapter import DeepSeekAdapter, DeepSeekOptions
+from typing import Final
 
-__all__ = ["WIRE", "DeepSeekAdapter", "DeepSeekOptions"]
+from limen.adapters._spec import AdapterSpec
+from limen.adapters.deepseek._adapter import DIALECTS, DeepSeekAdapter, DeepSeekOptions, codec_of
+from limen.adapters.openai_chat import WIRE
+
+SPEC: Final = AdapterSpec(
+    name="deepseek",
+    adapter=DeepSeekAdapter,
+    options=DeepSeekOptions,
+    wire=WIRE,
+    codec=codec_of,
+    dialects=DIALECTS,
+    description="limen.testing.wires.openai_chat:DESCRIPTION",
+)
+
+__all__ = ["SPEC", "WIRE", "DeepSeekAdapter", "DeepSeekOptions", "codec_of"]

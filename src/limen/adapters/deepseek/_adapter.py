@@ -1,12 +1,12 @@
-"""DeepSeek's own API, on the chat-completions family."""
+"""DeepSeek's own API, on the adapter of chat completions."""
 
 from typing import Final
 
-from limen.adapters._base import WireAdapter, WireOptions
-from limen.adapters._chat_completions import WIRE
-from limen.contract import unknown_dialect
+from limen.adapters._codec import Codec, WireOptions
+from limen.adapters._http_adapter import WireAdapter
+from limen.adapters.openai_chat import WIRE
 
-_DIALECTS: Final = ("deepseek", "deepseek-beta")
+DIALECTS: Final = ("deepseek", "deepseek-beta")
 
 
 class DeepSeekOptions(WireOptions, frozen=True, kw_only=True):
@@ -48,7 +48,9 @@ class DeepSeekAdapter(WireAdapter):
 
     def __init__(self, options: DeepSeekOptions | None = None) -> None:
         made = DeepSeekOptions() if options is None else options
-        dialect = made.dialect or "deepseek"
-        if dialect not in _DIALECTS:
-            raise unknown_dialect(WIRE.name, dialect, _DIALECTS)
-        super().__init__(made, WIRE.codec(dialect))
+        super().__init__(made, codec_of(made))
+
+
+def codec_of(options: WireOptions) -> Codec:
+    """Return the row that options name, `deepseek` unless they name another of DeepSeek's."""
+    return WIRE.codec_at(options, among=DIALECTS)

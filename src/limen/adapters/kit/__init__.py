@@ -3,7 +3,7 @@
 - `BodyReader`: a stream of frames or a whole document, told apart (S3); `DepthCheck`, `is_cut_short` … read JSON.
 - `Blocks`: open blocks, their deltas and their ends (C1-C4, C8, S5); `Calls`: tool calls from fragments (W3, W4).
 - `Ending`: finish words, their rank and the outcome (C11, C12, W5).
-- `first_count`, `uncached`, `with_reasoning`: token counts to disjoint ones (W7).
+- `UsageReports`, `first_count`, `uncached`, `with_reasoning`: token counts to disjoint ones (W7).
 - `CallIds`, `OutgoingIds`: made ids and rewritten ids (C9, C10).
 - `RequestWriter`: honoured fields, refusals, `extra` (Q1, Q3, Q8-Q10); `strict_fault`: strict JSON schemas.
 - `StateWriter`, `read_state`, `read_items`: replay state before, at and after a block (R5, N4).
@@ -40,7 +40,16 @@ from limen.adapters.kit._replay import Item, StateWriter, invalid_state, json_ob
 from limen.adapters.kit._request import NAME, BuildContext, RequestWriter, is_json_array, is_json_object
 from limen.adapters.kit._schema import strict_fault
 from limen.adapters.kit._text import NotCumulative, ThinkTags, grown
-from limen.adapters.kit._usage import ROUNDING, Count, first_count, merged, uncached, with_reasoning
+from limen.adapters.kit._usage import (
+    ROUNDING,
+    Count,
+    PromptCounts,
+    UsageReports,
+    first_count,
+    merged,
+    uncached,
+    with_reasoning,
+)
 
 __all__ = [
     "ALPHANUMERIC",
@@ -71,10 +80,12 @@ __all__ = [
     "OpenImage",
     "OpenText",
     "OutgoingIds",
+    "PromptCounts",
     "RequestWriter",
     "StateWriter",
     "ThinkTags",
     "ToolIdRule",
+    "UsageReports",
     "arguments_object",
     "base64_of",
     "block_words",

@@ -169,10 +169,15 @@ class BodyReader(Generic[F]):
     def _refuse(self, why: str = "") -> None:
         """Fail because the body is nothing that this wire sends, quoting its first readable words."""
         kind = self._content_type or "none"
+        head = self._head if self._document is None else bytes(self._document[:_HEAD_BYTES])
         self._fail(
             f"the body is neither a stream of events nor {self.answer} (content type: {kind}): "
-            f"{readable_words(self._head)}{why}"
+            f"{readable_words(head)}{why}"
         )
 
     def _fail(self, message: str, code: str = codes.MALFORMED_RESPONSE) -> None:
         self.failure = LlmError(scrub(message), code, phase=self._phase)
+
+    def _fail_with(self, payload: bytes) -> None:
+        """Fail because an error stands in place of the whole answer: no stream, so it is raised (E1)."""
+        self.failure = LlmError.of(self._classified(payload))

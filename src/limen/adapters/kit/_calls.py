@@ -20,7 +20,7 @@ class MalformedCall(ValueError):
 class Fragment(NamedTuple):
     """One fragment of a call: the wire's index and id where it has them, a name, a piece of the arguments."""
 
-    index: int | None
+    place: int | None
     id: str
     name: str
     text: str
@@ -40,7 +40,7 @@ class Call(OpenCall):
         self._quoted = self._skip = self._started = False
 
     def complete(self) -> bool:
-        """Whether the arguments so far are one whole JSON object; each fragment is scanned once, however often asked."""
+        """Whether the arguments so far are one whole JSON object; a fragment is scanned only once."""
         while self._scanned < len(self.parts):
             self._scan(self.parts[self._scanned])
             self._scanned += 1

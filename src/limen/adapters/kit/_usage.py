@@ -4,6 +4,8 @@ from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
+from limen.contract import TokenUsage
+
 Count: TypeAlias = int | float | None
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -59,3 +61,80 @@ def with_reasoning(
     if apart or reasoning > completion + ROUNDING:
         return completion + reasoning, reasoning
     return completion, min(reasoning, completion)
+
+
+class PromptCounts(msgspec.Struct):
+    """One report of a wire whose prompt count includes the cache's."""
+
+    prompt: int | None = None
+    completion: int | None = None
+    total: int | None = None
+    cached: int | None = None
+    written: int | None = None
+    reasoning: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the report has no count at all."""
+        return all(getattr(self, name) is None for name in self.__struct_fields__)
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether no count of the report is above zero."""
+        return not any(getattr(self, name) for name in self.__struct_fields__)
+
+
+class UsageReports:
+    """The usage reports of one answer: `add` each in order, then `total` once.
+
+    `increments`: each report adds to the one before, instead of replacing it (W7). `omits_zeros`: a count that is left
+    out is zero, not unknown. `cache_beside`: cached tokens always stand beside the prompt. `total_has_reasoning`:
+    thinking is counted in the total only.
+    """
+
+    __slots__ = ("_cache_beside", "_increments", "_omits_zeros", "_sum", "_total_has_reasoning")
+
+    def __init__(
+        self,
+        *,
+        increments: bool = False,
+        omits_zeros: bool = False,
+        cache_beside: bool = False,
+        total_has_reasoning: bool = False,
+    ) -> None:
+        self._increments = increments
+        self._omits_zeros = omits_zeros
+        self._cache_beside = cache_beside
+        self._total_has_reasoning = total_has_reasoning
+        self._sum: PromptCounts | None = None
+
+    def add(self, report: PromptCounts, *, finished: bool) -> None:
+        """Take one report; one without any count says nothing, nor does one of zeros before the finish word (Q173)."""
+        if report.is_empty or (report.is_zero and not finished):
+            return
+        before = self._sum
+        if before is not None and self._increments:
+            for name in report.__struct_fields__:
+                new, old = getattr(report, name), getattr(before, name)
+                setattr(report, name, old if new is None else new + (old or 0))
+        self._sum = merged(before, report)
+
+    def total(self) -> TokenUsage | None:
+        """Return the disjoint counts, or `None` where there was no report."""
+        counts = self._sum
+        if counts is None:
+            return None
+        if self._omits_zeros:
+            counts = merged(PromptCounts(0, 0, 0, 0, 0, 0), counts) or counts
+        prompt, completion = counts.prompt, counts.completion
+        if self._total_has_reasoning and prompt is not None and completion is not None and counts.total is not None:
+            # Gemini's layer: 35 prompt, 12 completion, 109 total (recorded 2025-05): 74 were generated.
+            completion = max(completion, counts.total - prompt)
+        output, reasoning = with_reasoning(completion, counts.reasoning, prompt=prompt, total=counts.total)
+        return TokenUsage(
+            input_tokens=prompt if self._cache_beside else uncached(prompt, counts.cached or 0, counts.written or 0),
+            output_tokens=output,
+            cache_read_tokens=counts.cached,
+            cache_write_tokens=counts.written,
+            reasoning_tokens=reasoning,
+        )

@@ -1,7 +1,14 @@
-"""Chat completions wherever they are spoken: one adapter, a row for each accent."""
+"""OpenAI-compatible chat completions: one adapter, one row per provider."""
 
-from limen.adapters._base import WireAdapter, WireOptions
-from limen.adapters._chat_completions import WIRE
+from typing import Final
+
+from limen.adapters._codec import Codec, WireOptions
+from limen.adapters._http_adapter import WireAdapter
+from limen.adapters._spec import CodecWire
+from limen.adapters.openai_chat._codec import ChatCodec
+from limen.adapters.openai_chat._dialects import ROWS, Dialect
+
+WIRE: Final = CodecWire(Dialect.wire, {name: ChatCodec(row) for name, row in ROWS.items()}, default_dialect="generic")
 
 
 class OpenAIChatOptions(WireOptions, frozen=True, kw_only=True):
@@ -45,5 +52,9 @@ class OpenAIChatAdapter(WireAdapter):
 
     def __init__(self, options: OpenAIChatOptions | None = None) -> None:
         made = OpenAIChatOptions() if options is None else options
-        unnamed = "openai" if made.base_url is None else "generic"
-        super().__init__(made, WIRE.codec(made.dialect or unnamed))
+        super().__init__(made, codec_of(made))
+
+
+def codec_of(options: WireOptions) -> Codec:
+    """Return the row that options name; unnamed, an address of the caller's own is `generic`, and none is OpenAI's."""
+    return WIRE.codec_at(options, elsewhere="generic")

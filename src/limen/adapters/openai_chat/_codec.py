@@ -1,67 +1,142 @@
 """One dialect row bound to the wire: everything an adapter needs that is not I/O."""
 
-from collections.abc import Mapping
+from typing import Final
 
-from limen.adapters._chat_completions._catalog import parse_models
-from limen.adapters._chat_completions._dialect import WIRE, Dialect
-from limen.adapters._chat_completions._reader import ChatReader
-from limen.adapters._chat_completions._serialize import serialize
-from limen.adapters._classify import classify_answer
-from limen.adapters._codec import BuildContext
+import msgspec
+
+from limen.adapters._codec import RowCodec
+from limen.adapters.kit import BuildContext
+from limen.adapters.openai_chat._dialects import Dialect
+from limen.adapters.openai_chat._reader import ChatReader
+from limen.adapters.openai_chat._request import HONOURS, write_request
 from limen.contract import (
     Effort,
-    Failure,
     FrozenDict,
     GenerateOptions,
     IdSeed,
     Limits,
+    LlmError,
+    Modality,
     ModelInfo,
-    Timeouts,
+    TooDeep,
     WireReader,
     WireRequest,
+    codes,
+    loads,
+    scrub,
 )
 
-_HEADERS = FrozenDict({"content-type": "application/json", "accept": "text/event-stream"})
+_HEADERS: Final = FrozenDict({"content-type": "application/json", "accept": "text/event-stream"})
 
 
-class ChatCodec:
-    """A codec (`adapters._codec.Codec`) made of one row; pure, shared by adapter, `build_request` and `iter_chunks`."""
+class ChatCodec(RowCodec[Dialect]):
+    """A codec (`adapters.Codec`) made of one row; pure, shared by adapter, `build_request` and `iter_chunks`."""
 
-    wire = WIRE
+    honours = HONOURS
 
     def __init__(self, row: Dialect) -> None:
-        self.row = row
-        self.dialect = row.name
-        self.base_url = row.base_url
-        self.key_variables = row.key_variables
-        self.requires_key = row.requires_key
-        self.default_max_tokens: int | None = None
+        super().__init__(row)
         levels = row.efforts.levels
         self.efforts = None if levels is None else tuple(Effort(level, level) for level in levels)
-        self.models_path = row.models_path
-        self.models_headers: Mapping[str, str] = FrozenDict({})
-        self.min_timeouts: Timeouts | None = row.min_timeouts
 
     def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:
         """Make the request without credentials, or refuse it before any I/O (Q1)."""
-        return WireRequest("POST", self.row.path, _HEADERS, serialize(options, self.row, context))
-
-    def authorize(self, key: str) -> tuple[tuple[str, str], ...]:
-        """Return the header that carries a key."""
-        if self.row.key_header == "api-key":
-            return (("api-key", key),)
-        return (("authorization", f"Bearer {key}"),)
+        return WireRequest("POST", self.row.path, _HEADERS, write_request(options, self.row, context))
 
     def reader(
         self, *, id_seed: IdSeed = b"", limits: Limits | None = None, content_type: str | None = None
     ) -> WireReader:
         """Make the reader of one answer."""
-        return ChatReader(self.row.reading, self.row.errors, id_seed=id_seed, limits=limits, content_type=content_type)
-
-    def classify(self, status: int, headers: Mapping[str, str], body: bytes) -> Failure:
-        """Say what a failed answer means (E1, section 3)."""
-        return classify_answer(status, headers, body, rules=self.row.errors)
+        return ChatReader(self.row.reading, self.errors, id_seed=id_seed, limits=limits, content_type=content_type)
 
     def parse_models(self, provider: str, body: bytes) -> tuple[ModelInfo, ...]:
-        """Read the gateway's list of models (R10)."""
+        """Read the gateway's list of models (R10): ids, and only the facts that the list itself states."""
         return parse_models(provider, body, openrouter=self.row.catalog == "openrouter")
+
+
+class _Architecture(msgspec.Struct):
+    input_modalities: tuple[str, ...] | None = None
+
+
+class _Reasoning(msgspec.Struct):
+    supported_efforts: tuple[str, ...] | None = None
+    default_effort: str | None = None
+
+
+class _Entry(msgspec.Struct):
+    """One model; windows by the names that OpenRouter, Groq, Mistral, vLLM and Moonshot give them (2026-10)."""
+
+    id: str | None = None
+    name: str | None = None
+    display_name: str | None = None
+    description: str | None = None
+    context_length: int | None = None
+    context_window: int | None = None
+    max_context_length: int | None = None
+    max_model_len: int | None = None
+    architecture: _Architecture | None = None
+    reasoning: _Reasoning | None = None
+
+
+class _Listing(msgspec.Struct):
+    data: tuple[_Entry, ...]
+
+
+_DECODER: Final[msgspec.json.Decoder[_Listing | tuple[_Entry, ...]]] = msgspec.json.Decoder(
+    _Listing | tuple[_Entry, ...]
+)
+
+
+def parse_models(provider: str, body: bytes, *, openrouter: bool) -> tuple[ModelInfo, ...]:
+    """Read `{"data": [{"id", …}]}`, or the bare list that Together sends; entries without an id are left out.
+
+    Raises `INVALID_CATALOG` for anything else. A second entry of one id is left out too: aliases are entries of
+    their own. `openrouter` reads efforts and modalities as that gateway means them.
+    """
+    try:
+        listing = loads(body, _DECODER)
+    except (msgspec.DecodeError, TooDeep) as fault:
+        raise LlmError(
+            f"the model list of {provider} is not a list of models: {scrub(str(fault))}", codes.INVALID_CATALOG
+        ) from None
+    entries = listing.data if isinstance(listing, _Listing) else listing
+    found: dict[str, ModelInfo] = {}
+    for entry in entries:
+        if entry.id and entry.id not in found:
+            found[entry.id] = _model(provider, entry.id, entry, openrouter)
+    return tuple(found.values())
+
+
+def _model(provider: str, model_id: str, entry: _Entry, openrouter: bool) -> ModelInfo:
+    windows = (entry.context_length, entry.context_window, entry.max_context_length, entry.max_model_len)
+    efforts, default = _efforts(entry.reasoning) if openrouter else (None, None)
+    return ModelInfo(
+        provider,
+        model_id,
+        entry.name or entry.display_name or model_id,
+        description=entry.description or None,
+        input_modalities=_modalities(entry.architecture),
+        context_window=next((window for window in windows if window is not None and window > 0), None),
+        efforts=efforts,
+        default_effort=default,
+    )
+
+
+def _modalities(architecture: _Architecture | None) -> tuple[Modality, ...] | None:
+    if architecture is None or architecture.input_modalities is None:
+        return None
+    named = architecture.input_modalities
+    known: tuple[Modality, ...] = ("text", "image")
+    return tuple(modality for modality in known if modality in named)
+
+
+def _efforts(reasoning: _Reasoning | None) -> tuple[tuple[Effort, ...] | None, str | None]:
+    # Absent: no reasoning model. `supported_efforts: null`: every level is taken, so the row's list stands. "none" is
+    # this vocabulary's "off" (SDK 1.3.84).
+    if reasoning is None:
+        return (), None
+    if reasoning.supported_efforts is None:
+        return None, None
+    ids = tuple("off" if effort == "none" else effort for effort in reasoning.supported_efforts)
+    default = "off" if reasoning.default_effort == "none" else reasoning.default_effort
+    return tuple(Effort(effort, effort) for effort in ids), default if default in ids else None

@@ -13,29 +13,35 @@
   is left out and reported as `ReplayDrop`. `reasoning_details` and `extra_content` go back unchanged (N4).
 """
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
-from limen.adapters._chat_completions._dialect import WIRE, Dialect
-from limen.adapters._chat_completions._tool_ids import ToolIds
+from limen.adapters.kit import (
+    OutgoingIds,
+    RequestWriter,
+    base64_of,
+    block_words,
+    check_call,
+    check_image,
+    check_role,
+    invalid_state,
+    read_state,
+    refuse_block,
+)
+from limen.adapters.openai_chat._dialects import Dialect
 from limen.contract import (
     ContentBlock,
     GenerateOptions,
     ImageBlock,
-    LlmError,
     Message,
-    ModelInfo,
     ReasoningBlock,
     ReplayDrop,
     TextBlock,
     ToolCallBlock,
     ToolResultBlock,
-    codes,
     json_fault,
-    replay_fault,
 )
 
 WireMessage: TypeAlias = dict[str, object]
@@ -46,7 +52,7 @@ ERROR_MARK: Final = "Error: "
 
 
 class _ReplayEntry(msgspec.Struct):
-    """What the reader kept of one block: the name its reasoning came under, or a call's kind and what rode on it."""
+    """The state of one block: the name that its reasoning came under, or a call's kind and what came with it."""
 
     field: str | None = None
     type: str | None = None
@@ -66,19 +72,17 @@ _NO_REPLAY: Final = _ReplayState(())
 class HistoryWriter:
     """Writes one request's messages; refuses what the dialect has no place for, naming `messages[i].content[j]`."""
 
-    def __init__(
-        self, row: Dialect, options: GenerateOptions, *, model: ModelInfo | None, dropped: list[ReplayDrop]
-    ) -> None:
+    def __init__(self, row: Dialect, writer: RequestWriter) -> None:
         self._row = row
-        self._options = options
-        self._model = model
-        self._dropped = dropped
-        self._ids = ToolIds(row.tool_ids) if row.tool_ids is not None else None
+        self._writer = writer
+        self._options = writer.options
+        self._dropped = writer.context.replay_dropped
+        self._ids = OutgoingIds(row.tool_ids) if row.tool_ids is not None else None
         self._out: list[WireMessage] = []
         self._images: list[WireMessage] = []
         self._names: dict[str, str] = {}
         self._no_field = f"the dialect {row.name} has no field for reasoning of earlier turns"
-        self._fill_reasoning = row.reasoning_required and _uses_tools(options)
+        self._fill_reasoning = row.reasoning_required and _uses_tools(self._options)
 
     def write(self) -> list[WireMessage]:
         """Return the messages; one pass, with a short way for the shapes that nearly all messages have."""
@@ -105,12 +109,7 @@ class HistoryWriter:
             self._flush_images()
             self._out.append(self._assistant(index, message))
             return
-        if message.role not in ("user", "system", "tool"):
-            raise LlmError(
-                f"messages[{index}].role is {message.role!r}; roles are system, user, assistant and tool",
-                codes.INVALID_OPTIONS,
-                phase="resolve",
-            )
+        check_role(self._writer, index, message.role)
         own: list[tuple[int, ContentBlock]] = []
         for position, block in enumerate(message.content):
             if type(block) is ToolResultBlock and message.role != "system":
@@ -118,7 +117,9 @@ class HistoryWriter:
             else:
                 own.append((position, block))
         if message.role == "tool" and own:
-            self._refuse(f"messages[{index}].content[{own[0][0]}]", "a tool message holds tool results only")
+            refuse_block(
+                self._writer, f"messages[{index}].content[{own[0][0]}]", "a tool message holds tool results only"
+            )
         if own or (not message.content and message.role != "tool"):
             self._flush_images()
             role = self._row.system_role if message.role == "system" else "user"
@@ -135,21 +136,17 @@ class HistoryWriter:
             if type(block) is TextBlock:
                 text += block.text
             elif type(block) is ToolCallBlock:
-                if not block.name:
-                    raise LlmError(
-                        f"messages[{index}].content[{position}] is a tool call without a name, which no server takes; "
-                        "limen.repair_history(messages) takes it out with its result",
-                        codes.INVALID_OPTIONS,
-                        phase="resolve",
-                    )
+                check_call(self._writer, block, f"messages[{index}].content[{position}]")
                 calls.append(self._call(block, entry))
             elif type(block) is ReasoningBlock:
                 reasoning += block.text
                 if entry is not None and entry.field is not None:
                     field = _FIELDS.get(entry.field, field)
             else:
-                self._refuse(
-                    f"messages[{index}].content[{position}]", f"an assistant message has no place for {_kind(block)}"
+                refuse_block(
+                    self._writer,
+                    f"messages[{index}].content[{position}]",
+                    f"an assistant message has no place for {block_words(block)}",
                 )
         wire: WireMessage = {"role": "assistant"}
         if text or not calls or self._row.empty_content == "empty":
@@ -207,7 +204,11 @@ class HistoryWriter:
                 has_image = True
             else:
                 where = "a user message" if images else "a system message"
-                self._refuse(f"messages[{index}].content[{position}]", f"{where} has no place for {_kind(block)}")
+                refuse_block(
+                    self._writer,
+                    f"messages[{index}].content[{position}]",
+                    f"{where} has no place for {block_words(block)}",
+                )
         return parts if has_image else "".join(texts)
 
     def _result(self, block: ToolResultBlock, index: int, position: int) -> None:
@@ -250,42 +251,20 @@ class HistoryWriter:
 
     def _image(self, block: ImageBlock, path: str) -> WireMessage:
         """Return an image part, or refuse it."""
-        row, modalities = self._row, None if self._model is None else self._model.input_modalities
-        if row.images == "no" or (modalities is not None and "image" not in modalities):
-            self._refuse(path, "it takes no images")
-        if row.images == "listed" and modalities is None:
-            self._refuse(path, "only some of its models take images: say so in the model's facts (input_modalities)")
-        if block.data is not None:
-            url = f"data:{block.media_type};base64,{b64encode(block.data).decode('ascii')}"
-        elif row.image_urls:
-            url = block.url or ""
-        else:
-            self._refuse(path, "it takes images as bytes only, not by address")
-        return {"type": "image_url", "image_url": {"url": url}}
-
-    def _refuse(self, path: str, reason: str) -> NoReturn:
-        """Refuse a content block (Q1)."""
-        raise LlmError(
-            f"{path} cannot be sent to {self._options.provider}/{self._options.model} "
-            f"(dialect {self._row.name}): {reason}",
-            codes.UNSUPPORTED_CONTENT,
-            phase="resolve",
-        )
+        check_image(self._writer, block, path, self._row.image_rules)
+        url = block.url if block.data is None else f"data:{block.media_type};base64,{base64_of(block)}"
+        return {"type": "image_url", "image_url": {"url": url or ""}}
 
     def _replay(self, index: int, message: Message) -> _ReplayState:
-        fault = replay_fault(message, wire=WIRE, version=REPLAY_VERSION)
-        if fault is not None:
-            self._dropped.append(ReplayDrop(fault, index))
+        state = read_state(
+            message, index, _ReplayState, wire=self._row.wire, version=REPLAY_VERSION, dropped=self._dropped
+        )
+        if state is None:
             return _NO_REPLAY
-        path = f"messages[{index}].replay_state"
-        try:
-            state = msgspec.convert(message.replay_state, _ReplayState)
-        except msgspec.ValidationError as wrong:
-            raise _bad_state(f"{path} does not validate: {wrong}") from None
         for place in (state.reasoning_details, *(entry.extra_content for entry in state.blocks if entry is not None)):
-            wrong_number = None if place is None else json_fault(place, path)
+            wrong_number = None if place is None else json_fault(place, f"messages[{index}].replay_state")
             if wrong_number is not None:
-                raise _bad_state(wrong_number)
+                raise invalid_state(wrong_number)
         return state
 
 
@@ -300,24 +279,10 @@ _FIELDS: Final[Mapping[str, str]] = {
 }
 
 
-def _bad_state(fault: str) -> LlmError:
-    return LlmError(f"{fault}; remove it to send the turn plain", codes.INVALID_REPLAY_STATE, phase="resolve")
-
-
 def _uses_tools(options: GenerateOptions) -> bool:
     return bool(options.tools) or any(
         type(block) is ToolCallBlock for message in options.messages for block in message.content
     )
-
-
-def _kind(block: ContentBlock) -> str:
-    return {
-        TextBlock: "text",
-        ReasoningBlock: "reasoning",
-        ImageBlock: "an image",
-        ToolCallBlock: "a tool call",
-        ToolResultBlock: "a tool result",
-    }[type(block)]
 
 
 def _merged(messages: list[WireMessage]) -> list[WireMessage]:

@@ -1,52 +1,26 @@
 """Bytes of one answer to chunks: framing, parsing and translating in one object, without I/O (S3, S4, E1)."""
 
-import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from limen.adapters._chat_completions._parse import (
-    EVENT,
-    FIRST_EVENT,
-    UNREADABLE,
-    Familiar,
-    first_document,
-    is_error_list,
-    readable_words,
-    reread,
-    tells_failure,
-)
-from limen.adapters._chat_completions._reading import ReadingRules
-from limen.adapters._chat_completions._translate import Translator
-from limen.adapters._chat_completions._wire import Event, FirstEvent
-from limen.adapters._classify import ErrorRules, classify_event
-from limen.contract import (
-    CallFacts,
-    IdSeed,
-    Limits,
-    LlmError,
-    Phase,
-    StreamChunk,
-    codes,
-    dumps,
-    replace_surrogates,
-    scrub,
-)
+from limen.adapters.kit import UNREADABLE, BodyReader, DepthCheck, first_document, is_cut_short
+from limen.adapters.kit.errors import ErrorRules
+from limen.adapters.openai_chat._dialects import ReadingRules
+from limen.adapters.openai_chat._parse import EVENT, FIRST_EVENT, is_error_list, reread, tells_failure
+from limen.adapters.openai_chat._translate import Translator
+from limen.adapters.openai_chat._wire import Event, FirstEvent
+from limen.contract import IdSeed, Limits, LlmError, StreamChunk, dumps, replace_surrogates
 from limen.transport.framing import SseDecoder, SseEvent
 
 _MARKER: Final = b"[DONE]"
 # LlmError: a state for the replay nested deeper than a value may be, where the limit was raised past that.
 _UNREADABLE: Final = (ValueError, LlmError, *UNREADABLE)
 
-_BOM: Final = b"\xef\xbb\xbf"
 
-# What a stream's lines begin with; a body that has none among its first bytes is no stream (S3).
-_FIELD: Final = re.compile(rb"(?:^|[\r\n])(?:(?:data|event|id|retry)?:|error: ?[{\[\"])")
-_HEAD_BYTES: Final = 1024
-
-
-class ChatReader:
-    """Reads one chat-completions answer (`contract.WireReader`): `feed` each read, then `eof` once; neither raises.
+class ChatReader(BodyReader[SseEvent]):
+    """Reader of one chat-completions answer (`contract.WireReader`): `feed` each read, then `eof` once; neither raises.
 
     The answer is a stream of events, or one JSON document where its first byte that is not blank is `{` or `[` (S3).
 
@@ -62,6 +36,8 @@ class ChatReader:
       end that comes too early (E1).
     """
 
+    answer = "a chat completion"
+
     def __init__(
         self,
         rules: ReadingRules,
@@ -71,86 +47,18 @@ class ChatReader:
         limits: Limits | None = None,
         content_type: str | None = None,
     ) -> None:
-        self.call_facts = CallFacts()
-        self.failure: LlmError | None = None
-        self.done = False
-        self.may_end = False
-        self.events = 0
+        limits = limits or Limits()
+        super().__init__(SseDecoder(limits), errors, limits=limits, content_type=content_type)
         self._rules = rules
-        self._errors = errors
-        self._limits = limits or Limits()
-        self._depth = self._limits.depth
-        self._content_type = content_type
-        self._translator = Translator(rules, id_seed=id_seed, facts=self.call_facts, depth=self._depth)
+        self._translator = Translator(rules, id_seed=id_seed, facts=self.call_facts, depth=limits.depth)
         self._ending = self._translator.ending
-        self._frames = SseDecoder(self._limits)
         self._decoder = FIRST_EVENT
-        self._familiar = Familiar(self._depth)
-        self._begun = False
-        self._head: bytes = b""  # the body's first bytes, until an event has shown what it is
-        self._document: list[bytes] | None = None
-        self._size = 0
+        self._depth = DepthCheck(limits.depth)
 
-    def feed(self, data: bytes) -> list[StreamChunk]:
-        """Take one read; return the chunks it completed."""
-        out: list[StreamChunk] = []
-        if self.done or self.failure is not None:
-            return out
-        if not self._begun:
-            data = self._begin(data)
-        elif not self.events:
-            self._head += data[: _HEAD_BYTES - len(self._head)]
-        if self._document is None:
-            self._take(self._frames.feed(data), out)
-            if self._ending.word is not None:
-                self.may_end = self._may_end()
-        else:
-            self._document.append(data)
-            self._size += len(data)
-            if self._size > self._limits.event_bytes:
-                self._fail(
-                    f"the answer is larger than {self._limits.event_bytes} bytes; limits.event_bytes sets the limit"
-                )
-        return out
-
-    def eof(self) -> list[StreamChunk]:
-        """The body ended cleanly: return the last chunks, or set `failure`."""
-        out: list[StreamChunk] = []
-        if self._over():
-            return out
-        try:
-            if self._document is not None:
-                self._end_document(b"".join(self._document).strip(), out)
-            else:
-                self._take(self._frames.eof(), out)
-                self._end_stream(out)
-        except _UNREADABLE as fault:
-            if self._document is not None:
-                self._refuse(f" ({fault})")
-            else:
-                self._fail(f"the answer is not what chat completions allow: {fault}")
-        return out
-
-    def _begin(self, data: bytes) -> bytes:
-        """Sniff the first byte that is not blank, which tells a document from a stream (S3)."""
-        head = self._head + data
-        self._head = b""
-        body = head.removeprefix(_BOM).lstrip()
-        if not body or _BOM.startswith(head):
-            if len(head) <= self._limits.event_bytes:
-                self._head = head
-            return b""
-        self._begun = True
-        self._head = body[:_HEAD_BYTES]
-        if body[0] in b"{[":
-            self._document = []
-            return body
-        return head
-
-    def _take(self, frames: list[SseEvent], out: list[StreamChunk]) -> None:
+    def _take(self, frames: Sequence[SseEvent], out: list[StreamChunk]) -> None:
         decode, take = EVENT.decode, self._translator.take
-        familiar, places = self._familiar, self._rules.error_places
-        beginning, longest = familiar.beginning, familiar.longest
+        depth, places = self._depth, self._rules.error_places
+        beginning, longest = depth.beginning, depth.longest
         for frame in frames:
             payload = frame.data
             try:
@@ -165,16 +73,16 @@ class ChatReader:
                     else:
                         self._take_unsettled(event, payload, out)
                 else:
-                    self._take_unfamiliar(frame, out)
-                    beginning, longest = familiar.beginning, familiar.longest
+                    self._take_rare(frame, out)
+                    beginning, longest = depth.beginning, depth.longest
             except _UNREADABLE as fault:
                 self._fail(f"an event of the stream is not what chat completions allow: {fault}")
             if self.done or self.failure is not None:
                 return
-        if self._frames.failure is not None:
-            self._fail(str(self._frames.failure))
+        if self._ending.word is not None:
+            self.may_end = self._may_end()
 
-    def _take_unfamiliar(self, frame: SseEvent, out: list[StreamChunk]) -> None:
+    def _take_rare(self, frame: SseEvent, out: list[StreamChunk]) -> None:
         """Take the end marker, an error event, or an event that does not look like the one before it."""
         payload = frame.data.strip()
         if payload == _MARKER:
@@ -182,7 +90,7 @@ class ChatReader:
         elif frame.event == "error":
             self._end_in_band(payload, out)
         else:
-            shallow = self._familiar.look(payload)
+            shallow = self._depth.is_shallow(payload)
             try:
                 event = self._decoder.decode(payload) if shallow else self._reread(payload)
             except (msgspec.DecodeError, RecursionError):
@@ -190,7 +98,7 @@ class ChatReader:
             self._take_unsettled(event, payload, out)
 
     def _reread(self, payload: bytes) -> Event:
-        event = reread(payload, self._decoder, self._depth)
+        event = reread(payload, self._decoder, self._limits.depth)
         self._translator.be_careful()
         return event
 
@@ -215,7 +123,7 @@ class ChatReader:
         facts.response_model = facts.response_model or replace_surrogates(event.model or "") or None
         if facts.response_id is not None and facts.response_model is not None:
             self._decoder = EVENT
-            self._familiar.wanted = True
+            self._depth.enabled = True
 
     def _error(self, event: Event, payload: bytes) -> bytes | None:
         """Return the JSON that tells of a failure, where an event does (W1)."""
@@ -232,37 +140,46 @@ class ChatReader:
             for choice in event.choices or ():
                 if choice is not None and choice.error:
                     return dumps({"error": choice.error})
-        if not event.choices and event.usage is None and tells_failure(payload, self._depth):
+        if not event.choices and event.usage is None and tells_failure(payload, self._limits.depth):
             return payload
         return None
 
     def _end_stream(self, out: list[StreamChunk]) -> None:
-        if self._over():
-            return
-        if self._may_end():
-            self._complete(out)
-        else:
-            self._translator.flush(out)
-            self._close()
+        try:
+            if self._may_end():
+                self._complete(out)
+            else:
+                self._translator.flush(out)
+                self._close()
+        except _UNREADABLE as fault:
+            self._fail(f"the answer is not what chat completions allow: {fault}")
 
-    def _end_document(self, body: bytes, out: list[StreamChunk]) -> None:
+    def _read_document(self, body: bytes, out: list[StreamChunk]) -> None:
+        try:
+            self._take_document(body, out)
+        except _UNREADABLE as fault:
+            self._refuse(f" ({fault})")
+
+    def _take_document(self, body: bytes, out: list[StreamChunk]) -> None:
         """Read a body that is one JSON document; events of a stream that follow it are not read (S3)."""
         document, whole = first_document(body)
         if not whole:
-            self._close()
+            if is_cut_short(body):
+                self._close()
+            else:
+                self._refuse(" (it begins like JSON and is none)")
             return
         if document.startswith(b"["):
-            if not is_error_list(document, self._depth):
+            if not is_error_list(document, self._limits.depth):
                 self._refuse()
             else:
-                self.failure = LlmError.of(classify_event(document, rules=self._errors, phase=self._phase))
+                self._fail_with(document)
             return
-        event = reread(document, FIRST_EVENT, self._depth)
+        event = reread(document, FIRST_EVENT, self._limits.depth)
         self._take_facts(event)
         error = self._error(event, document)
         if error is not None and event.choices is None and len(document) == len(body):
-            # An error that is the whole body: no stream, so it is raised (E1).
-            self.failure = LlmError.of(classify_event(error, rules=self._errors, phase=self._phase))
+            self._fail_with(error)
         elif error is not None:
             self._translator.count(event)
             self._end_in_band(error, out)
@@ -286,9 +203,6 @@ class ChatReader:
             self._translator.flush(out)
             self._close()
 
-    def _over(self) -> bool:
-        return self.done or self.failure is not None
-
     def _may_end(self) -> bool:
         return self._rules.end_marker == "optional" and self._ending.word is not None
 
@@ -297,28 +211,5 @@ class ChatReader:
         self.done = True
 
     def _end_in_band(self, error: bytes, out: list[StreamChunk]) -> None:
-        self._translator.fail(classify_event(error, rules=self._errors, phase=self._phase), out)
+        self._translator.fail(self._classified(error), out)
         self.done = True
-
-    @property
-    def _phase(self) -> Phase:
-        return "mid-stream" if self.events else "first-event"
-
-    def _close(self) -> None:
-        """The body ended before the answer was complete; or it was no answer at all."""
-        if self._begun and not self.events and self._document is None and not _FIELD.search(self._head):
-            self._refuse()
-        elif not self.events:
-            self._fail("the provider closed the stream before its first event", codes.STREAM_CLOSED)
-        else:
-            self._fail("the provider closed the stream before the answer was complete", codes.STREAM_CLOSED)
-
-    def _refuse(self, why: str = "") -> None:
-        kind = self._content_type or "none"
-        self._fail(
-            f"the body is neither a stream of events nor a chat completion (content type: {kind}): "
-            f"{readable_words(self._head)}{why}"
-        )
-
-    def _fail(self, message: str, code: str = codes.MALFORMED_RESPONSE) -> None:
-        self.failure = LlmError(scrub(message), code, phase=self._phase)

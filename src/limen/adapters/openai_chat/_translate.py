@@ -6,24 +6,30 @@ Pure: no I/O, no clock. What cannot be read raises `ValueError` or one of `UNREA
 
 from typing import Final
 
-from limen.adapters._chat_completions._blocks import Blocks, Spoken
-from limen.adapters._chat_completions._calls import DOCUMENT_STARTS, Call, Calls
-from limen.adapters._chat_completions._finish import Ending
-from limen.adapters._chat_completions._parse import read_image, read_messages
-from limen.adapters._chat_completions._reading import ReadingRules
-from limen.adapters._chat_completions._reasoning import Details, ThinkTags, grown
-from limen.adapters._chat_completions._usage import Counts
-from limen.adapters._chat_completions._wire import Choice, Delta, Event, Part, ToolCall
+from limen.adapters.kit import (
+    DOCUMENT_STARTS,
+    Blocks,
+    Call,
+    Calls,
+    Ending,
+    Fragment,
+    MalformedCall,
+    OpenBlock,
+    OpenText,
+    StateWriter,
+    ThinkTags,
+    UsageReports,
+    grown,
+)
+from limen.adapters.openai_chat._dialects import ReadingRules
+from limen.adapters.openai_chat._parse import Details, counts_of, read_image, read_messages
+from limen.adapters.openai_chat._wire import Choice, Delta, Event, Function, Identifier, Part, ToolCall
 from limen.contract import (
-    MAX_TOKENS,
-    STOP,
-    TOOL_CALLS,
     CallFacts,
     Failure,
     Finish,
     FinishReason,
     IdSeed,
-    ImageBlock,
     JsonObject,
     StreamChunk,
     TextDelta,
@@ -37,6 +43,7 @@ from limen.contract import (
 WIRE: Final = "openai-chat"
 _CONTENT: Final = Delta.__struct_fields__
 STATE_VERSION: Final = 1
+_NO_FUNCTION: Final = Function()
 
 
 class Translator:
@@ -48,14 +55,21 @@ class Translator:
         self._stop_fields = rules.stop_fields
         self._facts = facts
         self._depth = depth
-        self._blocks = Blocks()
-        self._text = self._blocks.text
+        self._blocks = Blocks(id_seed)
+        self._text = OpenText("text")
+        self._reasoning = OpenText("reasoning")
+        self._text_before = self._reasoning_before = ""  # the last cumulative texts (W10)
         self._plain = not (rules.think_tags or rules.cumulative_text)
         self._ordinary = self._plain  # a text delta is just that, once the block is open
         self._tags = ThinkTags() if rules.think_tags else None
         self._details = Details(cumulative=rules.cumulative_text)
-        self._calls = Calls(id_seed)
-        self._counts = Counts(rules)
+        self._calls = Calls(self._blocks.ids)
+        self._usage = UsageReports(
+            increments=rules.usage_increments,
+            omits_zeros=rules.usage_omits_zeros,
+            cache_beside=rules.cache_beside_prompt,
+            total_has_reasoning=rules.usage_total_has_reasoning,
+        )
         self._refusal: list[str] = []
         self._field = ""
         self._shown = False
@@ -94,7 +108,7 @@ class Translator:
             if choice.finish_reason:
                 self.ending.add(choice.finish_reason)
             if choice.usage is not None:
-                self._counts.add(choice.usage, finished=self.ending.word is not None)
+                self._usage.add(counts_of(choice.usage), finished=self.ending.word is not None)
             if self._stop_fields:
                 self._take_stop(choice)
         if event.usage is not None or event.x_groq is not None:
@@ -113,20 +127,19 @@ class Translator:
         if usage is None and event.x_groq is not None:
             usage = event.x_groq.usage
         if usage is not None:
-            self._counts.add(usage, finished=self.ending.word is not None)
+            self._usage.add(counts_of(usage), finished=self.ending.word is not None)
 
     def finish(self, out: list[StreamChunk]) -> None:
-        """The wire is complete: say how the answer ended, and on a success close its blocks (C7, C12, W5)."""
+        """Decide how a complete answer ended, and on a success close its blocks (C7, C12, W5)."""
         self._take_message(out)
         self.flush(out)
-        failure = self._failure() or self._incomplete(out)
-        if failure is not None:
+        failure = self._failure() or self._outcome(out)
+        if isinstance(failure, Failure):
             self.fail(failure, out)
             return
-        self._blocks.end(out)
+        self._blocks.end_all(out, cut=failure.kind == "max-tokens")
         self._add_usage(out)
-        reason = MAX_TOKENS if self.ending.meaning == "max-tokens" else TOOL_CALLS if self._calls.listed else STOP
-        out.append(Finish(reason, self._state()))
+        out.append(Finish(failure, self._state()))
 
     def fail(self, failure: Failure, out: list[StreamChunk]) -> None:
         """End in-band: usage where it is known, then the failure; what is open stays open (C5, C7)."""
@@ -135,13 +148,16 @@ class Translator:
         out.append(Finish(FinishReason("error", failure)))
 
     def flush(self, out: list[StreamChunk]) -> None:
-        """No more will come: let go of what waits for the rest of a tag or of a character."""
+        """Let go of text that waits for the rest of a tag or of a character, since no more will come."""
         self._facts.provider_reason = self.ending.word
         if self._tags is not None:
             reasoning, text = self._tags.eof()
-            self._blocks.add(self._blocks.reasoning, reasoning, out)
+            self._blocks.add(self._reasoning, reasoning, out)
             self._blocks.add(self._text, text, out)
-        self._blocks.flush(self._calls.listed, out)
+        if self._blocks.careful:
+            waiting: list[OpenBlock] = [self._reasoning, self._text, *self._calls.listed]
+            for block in waiting:
+                self._blocks.flush(block, out)
 
     def _take_delta(self, delta: Delta, out: list[StreamChunk]) -> None:
         # A delta without anything in it is as good as none (W2): it may stand beside a message that says all.
@@ -182,9 +198,8 @@ class Translator:
             if value and not found:
                 found, self._field = value, self._field or name
         if self._rules.cumulative_text and found:
-            reasoning = self._blocks.reasoning
-            found, reasoning.before = grown(reasoning.before, found), found
-        self._blocks.add(self._blocks.reasoning, found, out)
+            found, self._reasoning_before = grown(self._reasoning_before, found), found
+        self._blocks.add(self._reasoning, found, out)
 
     def _take_parts(self, parts: list[Part], out: list[StreamChunk]) -> None:
         """Content as an array (Mistral): `text`, `thinking`, `refusal`; citations and the like make no block (C14)."""
@@ -195,17 +210,17 @@ class Translator:
                 part.thinking = "".join(inner.text or "" for inner in part.thinking)
             if part.thinking:
                 self._field = self._field or "content"
-                self._blocks.add(self._blocks.reasoning, part.thinking, out)
+                self._blocks.add(self._reasoning, part.thinking, out)
             self._blocks.add(self._text, part.text or "", out)
 
     def _take_odd_text(self, text: str, out: list[StreamChunk]) -> None:
         if self._rules.cumulative_text:
-            text, self._text.before = grown(self._text.before, text), text
+            text, self._text_before = grown(self._text_before, text), text
         if self._tags is not None:
             reasoning, text = self._tags.feed(text)
             if reasoning:
                 self._field = self._field or "think"
-            self._blocks.add(self._blocks.reasoning, reasoning, out)
+            self._blocks.add(self._reasoning, reasoning, out)
         self._blocks.add(self._text, text, out)
 
     def _take_fragments(self, fragments: list[ToolCall | None], out: list[StreamChunk]) -> None:
@@ -217,32 +232,41 @@ class Translator:
             function = fragment.function
             if (
                 call is not None
-                and call.block >= 0
+                and call.index >= 0
                 and function is not None
                 and (text := function.arguments)
                 and text[0] not in DOCUMENT_STARTS
                 and not (fragment.id or function.name or function.id or fragment.extra_content or self._blocks.careful)
+                and not call.waiting
             ):
                 call.parts.append(text)
-                out.append(ToolCallDelta(call.block, call.id, None, text))
+                out.append(ToolCallDelta(call.index, call.id, None, text))
             else:
                 self._take_fragment(fragment, out)
 
     def _take_fragment(self, fragment: ToolCall, out: list[StreamChunk]) -> None:
-        found = self._calls.take(fragment)
+        function, custom = fragment.function or _NO_FUNCTION, fragment.custom
+        name, text = function.name or "", function.arguments or ""
+        if custom is not None:
+            name, text = custom.name or name, custom.input or text
+        identifier = _id_text(fragment.id) or _id_text(function.id)
+        found = self._calls.take(Fragment(fragment.index, identifier, name, text))
         if found is None:
             return
         call, text = found
-        if call.block >= 0:
-            if text:
-                out.append(ToolCallDelta(call.block, call.id, None, text))
-        elif call.name and (call.id or call.parts):
-            self._start(call, out)
+        if custom is not None:
+            call.state["type"] = "custom"
+        if fragment.extra_content is not None:
+            call.state["extra_content"] = fragment.extra_content
+        self._blocks.add_arguments(call, text, out)
+        if call.index < 0 and call.name and (call.id or call.parts or call.waiting):
+            self._open(call, out)
 
-    def _start(self, call: Call, out: list[StreamChunk]) -> None:
-        if not call.id:
-            self._calls.make_id(call)
-        self._blocks.start(call, out)
+    def _open(self, call: Call, out: list[StreamChunk]) -> None:
+        if not call.name:
+            raise MalformedCall(f"the tool call {call.native or call.ordinal!r} never got a name")
+        self._calls.identify_late(call)
+        self._blocks.open_call(call, out)
 
     def _take_stop(self, choice: Choice) -> None:
         for name in self._stop_fields:
@@ -263,55 +287,46 @@ class Translator:
             self._take_delta(message, out)
 
     def _failure(self) -> Failure | None:
-        """What the provider says went wrong: an error over a refusal over a filter."""
-        failure = self.ending.failure()
+        """Return the failure that the provider tells of: an error over a refusal over a filter."""
         refusal = "".join(self._refusal)
-        if not refusal.strip() or (failure is not None and failure.code != codes.CONTENT_FILTER):
-            return failure
-        word = None if failure is None else self.ending.word
-        text = scrub(replace_surrogates(refusal))
-        return Failure(text, codes.CONTENT_FILTER, phase="mid-stream", provider_code=word)
+        text = scrub(replace_surrogates(refusal)) if refusal.strip() else None
+        failure = self.ending.failure(filtered=text)
+        if failure is None and text is not None:
+            return Failure(text, codes.CONTENT_FILTER, phase="mid-stream")
+        return failure
 
-    def _incomplete(self, out: list[StreamChunk]) -> Failure | None:
-        """What is missing of a success; calls that waited for no more than their id start here (W4)."""
+    def _outcome(self, out: list[StreamChunk]) -> FinishReason | Failure:
+        """Open the calls that waited for no more than their id (W4), and decide how the answer ended."""
         for call in self._calls.listed:
-            if call.block < 0:
-                self._start(call, out)
-        word = self.ending.word
-        if self._calls.listed or self.ending.meaning == "max-tokens":
-            return None
-        if self.ending.meaning == "tool-calls":
-            message = f"the answer ended with {word!r} and holds no tool call"
-            return Failure(message, codes.MALFORMED_RESPONSE, phase="mid-stream", provider_code=word)
-        said = any(part.strip() for block in (self._text, self._blocks.reasoning) for part in block.parts)
-        if said or self._shown or self._facts.stop_sequence is not None or word == "stop_sequence":
-            return None
-        return Failure(
-            "the answer ended without text and without a tool call",
-            codes.EMPTY_RESPONSE,
-            "mid-stream",
-            provider_code=word,
+            if call.index < 0:
+                self._open(call, out)
+        reason = self.ending.outcome(
+            calls=bool(self._calls.listed),
+            answered=self._shown or not (self._text.is_blank and self._reasoning.is_blank),
+            stop_matched=self._facts.stop_sequence is not None,
         )
+        return reason.failure or reason
 
     def _add_usage(self, out: list[StreamChunk]) -> None:
-        usage = self._counts.total()
+        usage = self._usage.total()
         if usage is not None:
             out.append(UsageChunk(usage))
 
     def _state(self) -> JsonObject | None:
-        """What a replay needs and the blocks do not say: where reasoning stood, and what came with it (R5, N4)."""
-        entries = [self._entry(block) for block in self._blocks.opened]
-        # What a router says of a call that was cut short goes with it (C17): its id is the call's.
+        """Return the state that a replay needs beside the blocks: the field of reasoning, and more (R5, N4)."""
+        state = StateWriter(WIRE, STATE_VERSION)
+        if self._reasoning.index >= 0:
+            state.at(self._reasoning.index, {"field": self._field})
+        for call in self._calls.listed:
+            state.at(call.index, call.state)
+        # The details of a call that was cut short go with it (C17): their id is the call's.
         cut = [call.native for call in self._calls.listed] if self.ending.meaning == "max-tokens" else []
         details = [item for item in self._details.state() if item.get("id") not in cut]
-        if not details and not any(entries):
-            return None
-        state: dict[str, object] = {"v": STATE_VERSION, "wire": WIRE, "blocks": entries}
         if details:
-            state["reasoning_details"] = details
-        return state
+            state.field("reasoning_details", details)
+        return state.state(len(self._blocks.opened))
 
-    def _entry(self, block: Spoken | Call | ImageBlock) -> dict[str, object] | None:
-        if isinstance(block, Call):
-            return block.state or None
-        return {"field": self._field} if block is self._blocks.reasoning else None
+
+def _id_text(identifier: Identifier) -> str:
+    """Return an id as text; a number becomes its decimal string (W4)."""
+    return "" if identifier is None else replace_surrogates(str(identifier))

@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 import msgspec
 
-Count: TypeAlias = int | float | None
+from limen.adapters.kit import Count
+
 Identifier: TypeAlias = str | int | None
 
 

@@ -10,8 +10,8 @@ import msgspec
 
 from limen.adapters.kit.errors import _tables as tables
 from limen.adapters.kit.errors._body import ErrorFacts, read_error
-from limen.contract import Failure, Phase, codes, http_code, replace_surrogates, scrub
 from limen.adapters.kit.errors._headers import request_id, retry_after_ms, should_retry
+from limen.contract import Failure, Phase, codes, http_code, replace_surrogates, scrub
 
 _MAX_MESSAGE: Final = 1_000
 _MAX_WORD: Final = 200

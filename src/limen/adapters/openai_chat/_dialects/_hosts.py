@@ -1,24 +1,17 @@
-"""Rows of those who serve other people's models, and of servers that run where you put them.
+"""Rows of hosts that serve other people's models, and of servers that run where you put them.
 
-Each says where its facts come from, as in `_rows_vendors`.
+Each says where its facts come from, as in `_vendors`.
 """
 
-import re
 from typing import Final
 
 import msgspec
 
-from limen.adapters._chat_completions._dialect import (
-    EFFORT,
-    OPENAI_NAME,
-    CacheRules,
-    Dialect,
-    EffortRules,
-)
-from limen.adapters._chat_completions._reading import ReadingRules
-from limen.adapters._chat_completions._rows_vendors import DELAY_IN_TEXT, UNDOCUMENTED
-from limen.adapters._classify import ErrorRow, ErrorRules
-from limen.contract import FrozenDict, codes
+from limen.adapters import _vendors as vendors
+from limen.adapters.kit import NAME
+from limen.adapters.openai_chat._dialects._row import EFFORT, CacheRules, Dialect, EffortRules, ReadingRules
+from limen.adapters.openai_chat._dialects._vendors import UNDOCUMENTED
+from limen.contract import FrozenDict
 
 _EFFORT_FIELD: Final = FrozenDict[object]({"reasoning_effort": EFFORT})
 _EFFORT_NONE: Final = FrozenDict[object]({"reasoning_effort": "none"})
@@ -27,8 +20,7 @@ _EFFORT_NONE: Final = FrozenDict[object]({"reasoning_effort": "none"})
 # 2025-11 … 2026-08 [R]. `cache_control` is for models that have explicit caching; the gateway drops it for others.
 OPENROUTER: Final = Dialect(
     name="openrouter",
-    base_url="https://openrouter.ai/api/v1",
-    key_variables=("OPENROUTER_API_KEY",),
+    vendor=vendors.OPENROUTER,
     efforts=EffortRules(
         levels=("off", "minimal", "low", "medium", "high", "xhigh", "max"),
         level=FrozenDict({"reasoning": FrozenDict({"effort": EFFORT})}),
@@ -45,53 +37,26 @@ OPENROUTER: Final = Dialect(
         end_marker="required",
         error_places=("choice",),
     ),
-    errors=ErrorRules(
-        rows=(
-            ErrorRow(codes.RATE_LIMIT, words=frozenset({"openrouter_in_flight_budget"}), hint=True),
-            ErrorRow(
-                codes.QUOTA,
-                words=frozenset(
-                    {
-                        "openrouter_in_flight_budget",
-                        "openrouter_credits",
-                        "openrouter_key_limit",
-                        "openrouter_guardrail_budget",
-                        "openrouter_workspace_budget",
-                    }
-                ),
-            ),
-        )
-    ),
     catalog="openrouter",
 )
 
 # https://console.groq.com/docs/openai and /errors (2026) [D]; streams of 2026-02 [R].
 GROQ: Final = Dialect(
     name="groq",
-    base_url="https://api.groq.com/openai/v1",
-    key_variables=("GROQ_API_KEY",),
+    vendor=vendors.GROQ,
     max_tokens_field="max_completion_tokens",
     max_stops=4,
     efforts=EffortRules(levels=("off", "default", "low", "medium", "high"), level=_EFFORT_FIELD, off=_EFFORT_NONE),
     max_tools=128,
-    tool_name=OPENAI_NAME,
+    tool_name=NAME,
     reasoning_back="reasoning",
     reading=ReadingRules(error_places=("x_groq",)),
-    errors=ErrorRules(
-        rows=(
-            # 413 rate_limit_exceeded "Request too large for model … on tokens per minute (TPM)": it is the rate [D]
-            ErrorRow(codes.RATE_LIMIT, status=frozenset({413}), words=frozenset({"rate_limit_exceeded"})),
-            ErrorRow(codes.OVERLOADED, status=frozenset({498})),
-        ),
-        delays=(DELAY_IN_TEXT,),
-    ),
 )
 
 # https://docs.together.ai/docs/error-codes and /reference/chat-completions (2026) [D]; streams of 2026-01 [R].
 TOGETHER: Final = Dialect(
     name="together",
-    base_url="https://api.together.ai/v1",
-    key_variables=("TOGETHER_API_KEY",),
+    vendor=vendors.TOGETHER,
     refuses=FrozenDict({"parallel_tool_calls": UNDOCUMENTED}),
     efforts=EffortRules(
         levels=("off", "low", "medium", "high"),
@@ -99,67 +64,46 @@ TOGETHER: Final = Dialect(
         off=FrozenDict({"reasoning": FrozenDict({"enabled": False})}),
     ),
     strict="refused",
-    errors=ErrorRules(
-        # 403 "Bad Request. Input token count + max_tokens parameter must be less than the model's context length" [D]
-        rows=(ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, status=frozenset({403})),)
-    ),
 )
 
 # https://docs.fireworks.ai/api-reference/post-chatcompletions and /guides/inference-error-codes (2026) [D].
 FIREWORKS: Final = Dialect(
     name="fireworks",
-    base_url="https://api.fireworks.ai/inference/v1",
-    key_variables=("FIREWORKS_API_KEY",),
+    vendor=vendors.FIREWORKS,
     max_stops=4,
     efforts=EffortRules(levels=("off", "low", "medium", "high"), level=_EFFORT_FIELD, off=_EFFORT_NONE),
     reasoning_back="reasoning_content",
     # 412: the account is suspended, or an adapter could not be loaded [D]
-    errors=ErrorRules(rows=(ErrorRow(codes.QUOTA, status=frozenset({412})),)),
 )
 
 # https://inference-docs.cerebras.ai/api-reference/chat-completions (2026-05) [D]; streams of 2026-05 [R].
 CEREBRAS: Final = Dialect(
     name="cerebras",
-    base_url="https://api.cerebras.ai/v1",
-    key_variables=("CEREBRAS_API_KEY",),
+    vendor=vendors.CEREBRAS,
     max_tokens_field="max_completion_tokens",
     max_stops=4,
     efforts=EffortRules(levels=("off", "low", "medium", "high"), level=_EFFORT_FIELD, off=_EFFORT_NONE),
     reasoning_back="reasoning",
-    errors=ErrorRules(
-        rows=(
-            # A prompt over the window is answered with 400 or 413 and no body [C].
-            ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, status=frozenset({400, 413}), bare=True),
-            ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=frozenset({"queue_exceeded"})),
-        )
-    ),
 )
 
 # https://docs.nvidia.com/nim and https://build.nvidia.com (2026-08) [D/R]: vLLM and TensorRT backends.
 NVIDIA: Final = Dialect(
     name="nvidia",
-    base_url="https://integrate.api.nvidia.com/v1",
-    key_variables=("NVIDIA_API_KEY", "NGC_API_KEY"),
+    vendor=vendors.NVIDIA,
     efforts=EffortRules(levels=()),
     strict="refused",
-    errors=ErrorRules(
-        # ResourceExhausted: Worker local total request limit reached (33/32) [R 2026]
-        rows=(ErrorRow(codes.OVERLOADED, sentence=re.compile(r"request limit reached \(\d", re.IGNORECASE)),)
-    ),
 )
 
 # https://huggingface.co/docs/inference-providers (2026) [D]: a router; body and stream are the backend's.
 HUGGINGFACE: Final = Dialect(
     name="huggingface",
-    base_url="https://router.huggingface.co/v1",
-    key_variables=("HF_TOKEN",),
+    vendor=vendors.HUGGINGFACE,
 )
 
 # https://docs.ollama.com/openai (2026) [D]: `tool_choice` is ignored, image addresses are refused.
 OLLAMA: Final = Dialect(
     name="ollama",
-    base_url="http://localhost:11434/v1",
-    key_variables=("OLLAMA_API_KEY",),
+    vendor=vendors.OLLAMA,
     requires_key=False,
     refuses=FrozenDict({"parallel_tool_calls": UNDOCUMENTED}),
     efforts=EffortRules(
@@ -176,8 +120,7 @@ OLLAMA: Final = Dialect(
 # https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html (2026-08) [D]; streams of 2026-08 [R].
 VLLM: Final = Dialect(
     name="vllm",
-    base_url="http://localhost:8000/v1",
-    key_variables=("VLLM_API_KEY",),
+    vendor=vendors.VLLM,
     requires_key=False,
     reasoning_back="reasoning",
     reading=ReadingRules(stop_fields=("stop_reason",)),
@@ -186,7 +129,7 @@ VLLM: Final = Dialect(
 # https://docs.sglang.io/basic_usage/openai_api_completions.html (0.5.16, 2026-08) [D/R]: errors may come with HTTP 200.
 SGLANG: Final = Dialect(
     name="sglang",
-    base_url="http://localhost:30000/v1",
+    vendor=vendors.SGLANG,
     requires_key=False,
     reasoning_back="reasoning_content",
     reading=ReadingRules(stop_fields=("matched_stop",)),
@@ -196,8 +139,7 @@ SGLANG: Final = Dialect(
 # Effort belongs to the chat template there.
 LLAMACPP: Final = Dialect(
     name="llamacpp",
-    base_url="http://localhost:8080/v1",
-    key_variables=("LLAMA_API_KEY",),
+    vendor=vendors.LLAMACPP,
     requires_key=False,
     efforts=EffortRules(
         level=FrozenDict({"chat_template_kwargs": FrozenDict({"reasoning_effort": EFFORT})}),
@@ -208,8 +150,7 @@ LLAMACPP: Final = Dialect(
 # https://lmstudio.ai/docs/developer/openai-compat (0.4.0, 2026) [D]: `tool_choice` is a word, JSON needs a schema.
 LMSTUDIO: Final = Dialect(
     name="lmstudio",
-    base_url="http://localhost:1234/v1",
-    key_variables=("LM_API_TOKEN",),
+    vendor=vendors.LMSTUDIO,
     requires_key=False,
     refuses=FrozenDict({"parallel_tool_calls": UNDOCUMENTED}),
     response_formats=frozenset({"text", "json-schema"}),

@@ -1,38 +1,29 @@
-"""What a gateway does differently, as one row of data.
+"""The row type of the wire `openai-chat`: everything in which a gateway differs from plain chat completions.
 
-A new chat-completions gateway is a row (`_rows*.py`) and a capture, not code. Every default here is the conservative
-one: what most servers take, nothing that is only known of some.
+A new chat-completions gateway is a row (`_vendors.py`, `_hosts.py`) and a capture, not code. Every default here is the
+conservative one: accepted by most servers, and nothing that is known of only some.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
-from limen.adapters._chat_completions._reading import ReadingRules
-from limen.adapters._classify import ErrorRules
-from limen.contract import FrozenDict, Timeouts
+from limen.adapters._codec import Row
+from limen.adapters._vendors import CHAT
+from limen.adapters.kit import FinishMeaning, ToolIdRule
+from limen.contract import FrozenDict
 
-WIRE: Final = "openai-chat"
 EFFORT: Final = "$effort"
 """Stands in an `EffortRules.level` for the effort's id."""
 
 ReasoningField: TypeAlias = Literal["reasoning_content", "reasoning", "thinking-part", "think-tags"]
 CacheMark: TypeAlias = Mapping[str, object]
-
-OPENAI_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""OpenAI's rule for names of tools and schemas: `^[a-zA-Z0-9_-]{1,64}$` (API reference, 2026-08)."""
-
-ALPHANUMERIC: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-
-
-class ToolIdRule(msgspec.Struct, frozen=True, kw_only=True):
-    """The tool-call ids that a dialect takes; others are rewritten in the request only (C9)."""
-
-    max_length: int
-    min_length: int = 1
-    alphabet: str = f"{ALPHANUMERIC}_-"
+ReasoningSource: TypeAlias = Literal["reasoning_content", "reasoning", "reasoning_text", "reasoning_details"]
+ErrorPlace: TypeAlias = Literal["choice", "x_groq", "base_resp"]
+StopField: TypeAlias = Literal["stop_reason", "matched_stop"]
 
 
 class EffortRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,28 +52,71 @@ class CacheRules(msgspec.Struct, frozen=True, kw_only=True):
     long_mark: CacheMark | None = None
 
 
-class Dialect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One row: everything in which a gateway differs from plain chat completions."""
+class ReadingRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Differences of a dialect's answers from plain chat completions; every default is the conservative one.
 
-    name: str
+    What needs no word here because it is the same for all: names of usage details, usage in the choice or in
+    `x_groq`, `function_call`, ids inside `function`, content as parts, errors at the top level (W1).
+    """
 
-    # -- where, and with which key
-    base_url: str | None = None
-    """What stands before `path`; `None` where every user has an address of their own."""
+    reasoning_fields: tuple[ReasoningSource, ...] = (
+        "reasoning_content",
+        "reasoning",
+        "reasoning_text",
+        "reasoning_details",
+    )
+    """Where reasoning is looked for, in order; the first that is not empty wins, delta by delta (W9)."""
+
+    end_marker: Literal["required", "optional"] = "optional"
+    """Whether `[DONE]` always comes: if so, an end of body without it is `STREAM_CLOSED` (W6)."""
+
+    usage_increments: bool = False
+    """Each usage report adds to the one before, instead of replacing it (W7)."""
+
+    usage_omits_zeros: bool = False
+    """A count that a usage report leaves out is zero, not unknown (W7)."""
+
+    usage_total_has_reasoning: bool = False
+    """Thinking is counted in `total_tokens` only, so output is total minus prompt."""
+
+    cache_beside_prompt: bool = False
+    """Cached tokens stand beside `prompt_tokens`, always; else only where they exceed it (section 1)."""
+
+    think_tags: bool = False
+    """`<think>…</think>` at the beginning of the text is reasoning (W9)."""
+
+    cumulative_text: bool = False
+    """Each text and reasoning delta repeats all text before it (W10)."""
+
+    error_places: tuple[ErrorPlace, ...] = ()
+    """Places beside the top level where an error ends the stream (W1)."""
+
+    finish_words: Mapping[str, FinishMeaning] = FrozenDict()
+    """Finish words of this dialect alone; the words of section 3 are known to all."""
+
+    stop_fields: tuple[StopField, ...] = ()
+    """Fields of the choice that name the stop sequence that matched; a text in one makes an empty stop legal (C12)."""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "finish_words", FrozenDict(self.finish_words))
+
+
+PLAIN: Final = ReadingRules()
+
+
+class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of the wire; what every wire has stands in `Row`."""
+
+    wire: ClassVar[str] = CHAT
+
     path: str = "/chat/completions"
     models_path: str | None = "/models"
-    key_header: Literal["bearer", "api-key"] = "bearer"
-    key_variables: tuple[str, ...] = ()
-    requires_key: bool = True
-    min_timeouts: Timeouts | None = None
 
     # -- the request's fields
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     seed_field: Literal["seed", "random_seed"] = "seed"
     stream_usage: bool = True
     """Whether `stream_options.include_usage` may be sent (Q207)."""
-    refuses: Mapping[str, str] = FrozenDict()
-    """Options that the dialect ignores or answers with an error, each with the reason (Q1)."""
     max_stops: int | None = None
     response_formats: frozenset[str] = frozenset({"text", "json", "json-schema"})
     schema_name: re.Pattern[str] | None = None
@@ -102,9 +136,6 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     # -- messages
     system_role: Literal["system", "developer"] = "system"
-    images: Literal["yes", "listed", "no"] = "yes"
-    """`listed`: only for models whose known facts say so, because the others refuse them."""
-    image_urls: bool = True
     tool_images: Literal["follow", "inline"] = "follow"
     """Images of tool results: in a user message after the results, or inside the tool message."""
     empty_content: Literal["empty", "omit"] = "empty"
@@ -118,6 +149,5 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     # -- the answer
     reading: ReadingRules = ReadingRules()
-    errors: ErrorRules = ErrorRules()
     catalog: Literal["openai", "openrouter"] = "openai"
     """How far the model list's facts go: ids and windows, or OpenRouter's modalities and efforts."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.chat_completions._chat_wire import (
+from adapters.openai_chat._chat_wire import (
     Outcome,
     calling,
     ended,
@@ -14,7 +14,7 @@ from adapters.chat_completions._chat_wire import (
     said,
     stream,
 )
-from limen.adapters._chat_completions._reading import ReadingRules
+from limen.adapters.openai_chat._dialects import ReadingRules
 from limen.contract import STOP, BlockEnd, BlockStart, Finish, TextBlock, TextDelta, TokenUsage, UsageChunk
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat_completions._dialect_tables import TABLES, table
-from limen.adapters._chat_completions import ROWS
-from limen.adapters._chat_completions._dialect import EffortRules
+from adapters.openai_chat._dialect_tables import TABLES, table
+from limen.adapters.openai_chat import ROWS
+from limen.adapters.openai_chat._dialects import EffortRules
 from limen.contract import FrozenDict
 
 PAGE = Path(__file__).parents[3] / "docs" / "dialects.md"

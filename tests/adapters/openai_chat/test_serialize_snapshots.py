@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chat_requests import ADD, DIALECTS, PNG, attempt, body_of
-from limen.adapters._chat_completions import ROWS
+from limen.adapters.openai_chat import ROWS
 from limen.contract import (
     LlmError,
     Message,

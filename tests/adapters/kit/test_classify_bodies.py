@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limen.adapters._classify import classify_answer, classify_event, read_error
+from limen.adapters.kit.errors import classify_answer, classify_event, read_error
 from limen.contract import Failure, LlmError, clean_key, codes
 
 # shape, body, message, provider_code

@@ -2,9 +2,9 @@
 
 import pytest
 
+from limen.adapters.kit.errors import request_id, retry_after_ms, should_retry
+from limen.adapters.kit.errors._headers import REQUEST_ID_HEADERS
 from limen.contract import remember_secret
-from limen.transport import request_id, retry_after_ms, should_retry
-from limen.transport._headers import REQUEST_ID_HEADERS
 
 # Wed, 21 Oct 2026 07:27:00 GMT
 NOW = 1792567620.0

@@ -5,8 +5,8 @@ import re
 import msgspec
 import pytest
 
-from limen.adapters._classify import _tables as tables
-from limen.adapters._classify import classify_answer, classify_event
+from limen.adapters.kit.errors import _tables as tables
+from limen.adapters.kit.errors import classify_answer, classify_event
 from limen.contract import codes
 
 # table, status, message as received

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chat_requests import SCHEMA, body_of, refusal
-from limen.adapters._chat_completions._schema import strict_fault
+from limen.adapters.kit import strict_fault
 from limen.contract import JsonSchema, ToolSpec, codes, freeze_object
 
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from limen.adapters._chat_completions import ROWS, Dialect
-from limen.adapters._chat_completions._dialect import EFFORT, CacheRules, EffortRules
-from limen.adapters._chat_completions._reading import PLAIN
+from limen.adapters.openai_chat import ROWS, Dialect
+from limen.adapters.openai_chat._dialects import EFFORT, PLAIN, CacheRules, EffortRules
 from limen.contract import dumps
 
 Column = tuple[str, Callable[[Dialect], str]]

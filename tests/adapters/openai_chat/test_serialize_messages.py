@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chat_requests import ADD, PNG, body_of, messages_of, refusal, tool_turn
-from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import WIRE
+from limen.adapters import BuildContext
+from limen.adapters.openai_chat import WIRE
 from limen.contract import (
     GenerateOptions,
     ImageBlock,

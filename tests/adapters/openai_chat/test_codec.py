@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import ROWS, WIRE
+from limen.adapters import BuildContext
+from limen.adapters.openai_chat import ROWS, WIRE
 from limen.contract import Effort, GenerateOptions, LlmError, ModelInfo, codes, user
+from limen.transport import HttpRequest
 
 
 def test_a_request_without_its_key() -> None:
@@ -28,7 +29,10 @@ def test_a_request_without_its_key() -> None:
 
 def test_the_header_that_carries_a_key() -> None:
     """Bearer everywhere but at Azure, whose header is `api-key`."""
-    found = {name: WIRE.codec(name).authorize("k") for name in ("generic", "azure")}
+    found = {
+        name: WIRE.codec(name).authorize(HttpRequest("POST", "https://host.example", [], b""), "k")
+        for name in ("generic", "azure")
+    }
     assert found == {"generic": (("authorization", "Bearer k"),), "azure": (("api-key", "k"),)}
 
 

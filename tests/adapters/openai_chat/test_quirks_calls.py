@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.chat_completions._chat_wire import (
+from adapters.openai_chat._chat_wire import (
     DONE,
     calling,
     ended,
@@ -209,10 +209,10 @@ def test_Q197_no_ids_and_every_call_on_index_0() -> None:
     "function", [{"name": "now"}, {"name": "now", "arguments": None}, {"name": "now", "arguments": ""}]
 )
 def test_Q199_a_call_without_arguments_is_a_call(function: dict[str, object]) -> None:
-    """The wire hands over strings, and an empty one stays empty; it becomes `{}` on the way back (C8)."""
+    """A complete call without any argument text is `{}` on every wire (C8)."""
     body = stream(calling({"index": 0, "id": "c", "function": function}, finish="tool_calls"))
 
-    assert read_all_ways(body).calls == [("c", "now", "")]
+    assert read_all_ways(body).calls == [("c", "now", "{}")]
 
 
 def test_Q202_large_numbers_keep_their_digits() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from limen.adapters._chat_completions import WIRE
+from limen.adapters.openai_chat import WIRE
 from limen.contract import codes
 
 _PLACES = (os.environ.get("LIMEN_RECORDINGS", ""), str(Path(__file__).parents[4] / "shared" / "recordings"))

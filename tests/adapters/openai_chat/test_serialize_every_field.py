@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from chat_requests import ADD, DIALECTS, PNG, attempt, body_of, refusal
-from limen.adapters._base import BuildContext
-from limen.adapters._chat_completions import ROWS, WIRE
+from limen.adapters import BuildContext
+from limen.adapters.openai_chat import ROWS, WIRE
 from limen.contract import (
     GenerateOptions,
     ImageBlock,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat_completions._chat_wire import Expected, Outcome, Row, bytewise, read, recordings, rows_of
-from limen.adapters._chat_completions._rows import ROWS as DIALECTS
+from adapters.openai_chat._chat_wire import Expected, Outcome, Row, bytewise, read, recordings, rows_of
+from limen.adapters.openai_chat import ROWS as DIALECTS
 from limen.contract import ReasoningBlock, TextBlock, ToolCallBlock, codes
 
 ROWS = rows_of("openai-chat")

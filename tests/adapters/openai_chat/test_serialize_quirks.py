@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chat_requests import ADD, PNG, attempt, body_of, messages_of, refusal, tool_turn
-from limen.adapters._chat_completions import ROWS, WIRE
+from limen.adapters.openai_chat import ROWS, WIRE
 from limen.contract import LlmError, Message, ToolCallBlock, check_history, codes, tool_result, user
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from limen.adapters._chat_completions._reader import ChatReader
-from limen.adapters._chat_completions._reading import ReadingRules
-from limen.adapters._chat_completions._rows import ROWS
+from limen.adapters.openai_chat import ROWS
+from limen.adapters.openai_chat._dialects import ReadingRules
+from limen.adapters.openai_chat._reader import ChatReader
 from limen.contract import (
     Assembler,
     BlockEnd,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adapters.chat_completions._chat_wire import (
+from adapters.openai_chat._chat_wire import (
     DONE,
     Outcome,
     calling,
@@ -20,8 +20,8 @@ from adapters.chat_completions._chat_wire import (
     said,
     stream,
 )
-from limen.adapters._chat_completions._reading import ReadingRules
-from limen.adapters._chat_completions._rows import ROWS
+from limen.adapters.openai_chat import ROWS
+from limen.adapters.openai_chat._dialects import ReadingRules
 from limen.contract import ReasoningBlock, TextBlock, ToolCallBlock
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)

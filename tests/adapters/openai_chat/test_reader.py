@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from adapters.chat_completions._chat_wire import DONE, ended, event, part, read, read_all_ways, said, stream
-from limen.adapters._chat_completions._reader import ChatReader
-from limen.adapters._chat_completions._reading import ReadingRules
-from limen.adapters._classify import ErrorRules
+from adapters.openai_chat._chat_wire import DONE, ended, event, part, read, read_all_ways, said, stream
+from limen.adapters.kit.errors import ErrorRules
+from limen.adapters.openai_chat._dialects import ReadingRules
+from limen.adapters.openai_chat._reader import ChatReader
 from limen.contract import (
     STOP,
     TOOL_CALLS,

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from limen.adapters._chat_completions import ROWS as CHAT_ROWS
-from limen.adapters._chat_completions import WIRE
-from limen.adapters._classify import ErrorRow, read_error
+from limen.adapters.kit.errors import ErrorRow, read_error
+from limen.adapters.openai_chat import ROWS as CHAT_ROWS
+from limen.adapters.openai_chat import WIRE
 from limen.contract import codes
 
 # dialect, status, body's error, code; where each is documented or recorded stands beside its row in _rows_*.py
@@ -58,6 +58,7 @@ ROWS: list[tuple[str, int, object, str]] = [
     ("moonshot", 429, {"type": "exceeded_current_quota_error", "message": "m"}, codes.QUOTA),
     ("moonshot", 429, {"type": "rate_limit_reached_error", "message": "m"}, codes.RATE_LIMIT),
     ("moonshot", 403, {"message": "You've reached your usage limit for this billing cycle."}, codes.QUOTA),
+    ("moonshot", 400, {"message": "Your request exceeded model token limit: 262144"}, codes.CONTEXT_WINDOW_EXCEEDED),
     ("moonshot", 400, {"type": "content_filter", "message": "m"}, codes.CONTENT_FILTER),
     ("dashscope", 403, {"code": "AllocationQuota.FreeTierOnly", "message": "m"}, codes.QUOTA),
     ("dashscope", 429, {"code": "insufficient_quota", "message": "Allocated quota exceeded"}, codes.RATE_LIMIT),

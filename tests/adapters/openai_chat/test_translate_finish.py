@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.chat_completions._chat_wire import (
+from adapters.openai_chat._chat_wire import (
     calling,
     ended,
     event,
@@ -13,8 +13,8 @@ from adapters.chat_completions._chat_wire import (
     said,
     stream,
 )
-from limen.adapters._chat_completions._finish import WORDS
-from limen.adapters._chat_completions._reading import ReadingRules
+from limen.adapters.kit import FINISH_WORDS
+from limen.adapters.openai_chat._dialects import ReadingRules
 from limen.contract import (
     STOP,
     BlockEnd,
@@ -33,11 +33,17 @@ from limen.contract import (
     ("word", "kind"),
     [
         *((word, "stop") for word in ("stop", "end_turn", "eos", "end", "COMPLETE", "stop_sequence", "pause_turn")),
+        *((word, "stop") for word in ("compaction", "Stop", "STOP")),
         *((word, "max-tokens") for word in ("length", "max_tokens", "model_length", "model_context_window_exceeded")),
+        *((word, "max-tokens") for word in ("ERROR_LIMIT", "repetition", "MAX_TOKENS")),
         *((word, codes.CONTENT_FILTER) for word in ("refusal", "safety", "guardrail", "content_filter", "sensitive")),
+        *((word, codes.CONTENT_FILTER) for word in ("guardrail_intervened", "PROHIBITED_CONTENT", "ERROR_TOXIC")),
+        ("TIMEOUT", codes.TIMEOUT),
         *((word, codes.SERVER) for word in ("error", "network_error", "insufficient_system_resource", "abort")),
-        ("malformed_function_call", codes.SERVER),
-        *((word, codes.UNKNOWN_FINISH) for word in ("Stop", "aborted", "SENSITIVE")),
+        *((word, codes.SERVER) for word in ("malformed_function_call", "MALFORMED_FUNCTION_CALL")),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", codes.SERVER),
+        ("upstream: max_tokens", "max-tokens"),
+        *((word, codes.UNKNOWN_FINISH) for word in ("aborted", "never", "malformed")),
         *(
             (word, codes.MALFORMED_RESPONSE)
             for word in ("tool_calls", "tool_call", "tool_use", "function_call", "TOOL_CALL")
@@ -57,8 +63,9 @@ def test_finish_words(word: str, kind: str) -> None:
 
 
 def test_every_word_has_been_tried() -> None:
-    """The table holds the contract's words, and two that vendors document: `sensitive` and `abort`."""
-    assert len(WORDS) == 25
+    """The table holds the contract's words and those that vendors document, in lower case."""
+    assert len(FINISH_WORDS) == 31
+    assert all(word == word.lower() for word in FINISH_WORDS)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from adapters.chat_completions._chat_wire import DONE, ended, event, part, read, read_all_ways, said, stream
-from limen.adapters._chat_completions._reading import ReadingRules
+from adapters.openai_chat._chat_wire import DONE, ended, event, part, read, read_all_ways, said, stream
+from limen.adapters.openai_chat._dialects import ReadingRules
 from limen.contract import (
     MAX_TOKENS,
     STOP,

@@ -7,7 +7,7 @@ from types import FrameType
 
 import pytest
 
-from adapters.chat_completions._chat_wire import (
+from adapters.openai_chat._chat_wire import (
     DONE,
     calling,
     ended,
@@ -168,7 +168,7 @@ CASES: dict[str, tuple[list[bytes], list[tuple[str, str, str]]]] = {
     ),
     "another name after a call without arguments": (
         [calling(fragment("", name="f")), calling(fragment("", name="g"))],
-        [(made(0), "f", ""), (made(1), "g", "")],
+        [(made(0), "f", "{}"), (made(1), "g", "{}")],
     ),
     "another name after a complete call": (
         [calling(fragment('{"a":1}', name="f")), calling(fragment("", name="g")), calling(fragment("{}"))],
@@ -399,7 +399,7 @@ def test_names_and_ids_are_valid_text() -> None:
     """A lone half in an id or a name is U+FFFD, so that the chunks encode (S5)."""
     body = rb'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"\ud83d","function":{"name":"\ude00"}}]}}]}'
 
-    assert read(body + b"\n\n" + DONE).calls == [("\ufffd", "\ufffd", "")]
+    assert read(body + b"\n\n" + DONE).calls == [("\ufffd", "\ufffd", "{}")]
 
 
 @pytest.mark.parametrize("named", [False, True])

@@ -8,7 +8,7 @@ import pytest
 
 import limen
 from adapters._toy_wire import DONE, WIRE, ToyCodec, chunks, said
-from limen.adapters._base import CodecWire, WireAdapter, WireOptions
+from limen.adapters import CodecWire, WireAdapter, WireOptions
 from limen.contract import (
     AbortController,
     Effort,
