@@ -207,7 +207,8 @@ def _make(route: Route, config: Config) -> LlmAdapter:
             from limen.transport import TransportOptions
 
             settings["transport"] = TransportOptions(proxy=proxy, no_proxy=config.proxies.no_proxy)
-    adapter: object = spec.adapter(_options(spec, settings))
+    make: Callable[[Struct], object] = spec.adapter
+    adapter = make(_options(spec, settings))
     if isinstance(adapter, LlmAdapter):
         return adapter
     raise invalid_config(f"the adapter {spec.name} made a {type(adapter).__name__}, which is no LlmAdapter")

@@ -78,20 +78,21 @@ def specs() -> "Iterator[AdapterSpec]":
 def faults() -> Mapping[str, str]:
     """Return why an adapter cannot be used, by name, for those that cannot."""
     found = {name: _attempt(name) for name in adapter_names()}
-    return {name: str(fault) for name, fault in found.items() if isinstance(fault, LlmError)}
+    return {name: fault.failure.message for name, fault in found.items() if isinstance(fault, LlmError)}
 
 
 def wire_of(name: str) -> "CodecWire":
     """Return a wire without its network.
 
-    Raises `UNSUPPORTED` for an unknown name, `INVALID_CONFIG` for one that two distributions give to wires of theirs.
+    Raises `UNSUPPORTED` for an unknown name, `INVALID_CONFIG` for one that two distributions give to wires of theirs,
+    or whose adapter cannot be loaded.
     """
     for own in ADAPTERS:
         if own.wire == name:
             return _own_wire(own)
-    owners = _other_wires().get(name, {})
+    owners = _wires().get(name, {})
     if len(owners) > 1:
-        raise invalid_config(f"the wire {name!r} is registered by {' and '.join(owners)}; uninstall one of them")
+        raise invalid_config(f"the wire {name!r} is registered by {' and '.join(owners)}; uninstall all of these but one")
     for wire in owners.values():
         return wire
     broken = "".join(f"; the adapter {adapter} cannot be used: {fault}" for adapter, fault in faults().items())
@@ -101,8 +102,7 @@ def wire_of(name: str) -> "CodecWire":
 
 def wire_names() -> tuple[str, ...]:
     """Return the name of every wire that can be used, limen's own first."""
-    own = dict.fromkeys(row.wire for row in ADAPTERS if row.wire is not None)
-    return (*own, *(name for name, owners in _other_wires().items() if len(owners) == 1))
+    return tuple(name for name, owners in _wires().items() if len(owners) == 1)
 
 
 def _registered() -> Mapping[str, Sequence[Source]]:
@@ -112,7 +112,7 @@ def _registered() -> Mapping[str, Sequence[Source]]:
 @lru_cache(maxsize=1)
 def _registered_on(_path: tuple[str, ...]) -> Mapping[str, Sequence[Source]]:
     # The metadata of every distribution on the path is read once for a path: it takes milliseconds.
-    found = {own.name: [Source("limen", EntryPoint(own.name, own.spec, ENTRY_POINTS), is_own=True)] for own in ADAPTERS}
+    found = {own.name: [_own(own)] for own in ADAPTERS}
     for point in entry_points(group=ENTRY_POINTS):
         owner = "another distribution" if point.dist is None else f"{point.dist.name} {point.dist.version}"
         found.setdefault(point.name, []).append(Source(owner, point, is_own=False))
@@ -122,18 +122,15 @@ def _registered_on(_path: tuple[str, ...]) -> Mapping[str, Sequence[Source]]:
 def _loaded(source: Source) -> "AdapterSpec":
     from limen.adapters import AdapterSpec
 
-    if source.is_own:
-        own: AdapterSpec = source.point.load()
-        return own
     fault: str
-    place = f"the entry point {source.point.name} = {source.point.value} of {source.owner}"
+    place = f"{source.point.value} of {source.owner}, which the adapter {source.point.name} names,"
     try:
         spec: object = source.point.load()
     except Exception as error:  # noqa: BLE001 - importing another distribution may raise anything
         fault = f"{place} cannot be loaded: {type(error).__name__}: {foreign_text(error)}"
     else:
         if isinstance(spec, AdapterSpec):
-            return _checked(spec, place, source.point.name)
+            return spec if source.is_own else _checked(spec, place, source.point.name)
         fault = f"{place} is no limen.adapters.AdapterSpec but a {type(spec).__name__}"
     # Raised out here, so that no exception chain holds what a foreign exception says (E5).
     raise invalid_config(fault)
@@ -156,23 +153,23 @@ def _attempt(name: str) -> "AdapterSpec | LlmError":
 
 
 def _own_wire(own: OwnAdapter) -> "CodecWire":
-    spec: AdapterSpec = EntryPoint(own.name, own.spec, ENTRY_POINTS).load()
-    assert spec.wire is not None, f"{own.spec} has no wire"
-    return spec.wire
+    wire = _loaded(_own(own)).wire
+    assert wire is not None, f"{own.spec} has no wire"
+    return wire
 
 
-def _other_wires() -> "Mapping[str, Mapping[str, CodecWire]]":
-    """Return the wires of other distributions by name, each with the distributions that give it."""
-    own = {row.wire for row in ADAPTERS}
+def _own(own: OwnAdapter) -> Source:
+    return Source("limen", EntryPoint(own.name, own.spec, ENTRY_POINTS), is_own=True)
+
+
+def _wires() -> "Mapping[str, Mapping[str, CodecWire]]":
+    """Return the wires of every adapter that can be used, by name; each with the distributions that give it."""
     found: dict[str, dict[str, CodecWire]] = {}
-    for name, (source, *others) in _registered().items():
-        if source.is_own or others:
-            continue
+    for name, sources in _registered().items():
         spec = _attempt(name)
-        wire = None if isinstance(spec, LlmError) else spec.wire
-        if wire is None or wire.name in own:
+        if isinstance(spec, LlmError) or spec.wire is None:
             continue
-        owners = found.setdefault(wire.name, {})
-        if all(known is not wire for known in owners.values()):
-            owners[source.owner] = wire
+        owners = found.setdefault(spec.wire.name, {})
+        if all(known is not spec.wire for known in owners.values()):
+            owners[sources[0].owner] = spec.wire
     return found

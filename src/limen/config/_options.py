@@ -15,10 +15,11 @@ from limen.config._schema import RouteTable
 _NOT_OPTIONS: Final = frozenset({"name", "adapter", "place", "implied", "options"})
 # An option under another name than the route's field.
 _NAMES: Final[Mapping[str, str]] = {"credential": "api_key"}
-# Options that a route sets by other keys, with those keys.
+# Options that a route sets by other keys, with a sentence that says which.
 _ELSEWHERE: Final[Mapping[str, str]] = {
-    "api_key": "api_key_env, api_key_file or api_key_keyring of the route",
-    "app": "user_agent of the route, or name in [app]",
+    "api_key": "a route names its key by api_key_env, api_key_file or api_key_keyring",
+    "app": "a route names the application by user_agent, all routes by name in [app]",
+    "transport": "the proxy is the environment's; make the adapter in code to set more of its connections",
 }
 
 
@@ -63,7 +64,7 @@ def _free(route: Route, kind: type[msgspec.Struct]) -> dict[str, object]:
         if name in RouteTable.__struct_fields__:
             raise Fault(f"this is a key of the route itself: write it into [routes.{route.name}]", path)
         if name in _ELSEWHERE:
-            raise Fault(f"a route says this by {_ELSEWHERE[name]}", path)
+            raise Fault(_ELSEWHERE[name], path)
         if name not in types:
             listed = f"options are {', '.join(alone)}" if alone else "there are no options beside the route's own keys"
             raise Fault(f"unknown key of the adapter {route.adapter}; {listed}{near(name, alone)}", path)
