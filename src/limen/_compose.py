@@ -157,9 +157,7 @@ def known_providers() -> tuple[KnownProvider, ...]:
         for dialect, codec in spec.wire.codecs.items():
             if codec.key_variables and codec.key_variables[0] not in rows:
                 row = alone.get((spec.wire.name, dialect)) or KnownProvider(dialect, spec.name, dialect, (), None)
-                rows[codec.key_variables[0]] = row._replace(
-                    key_variables=codec.key_variables, base_url=codec.base_url
-                )
+                rows[codec.key_variables[0]] = row._replace(key_variables=codec.key_variables, base_url=codec.base_url)
     return tuple(rows.values())
 
 

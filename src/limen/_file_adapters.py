@@ -30,9 +30,7 @@ def _fixture(options: FixtureOptions) -> FixtureLlmAdapter:
 
 
 def _cassette(options: CassetteOptions) -> CassetteAdapter:
-    return CassetteAdapter(
-        Cassette.load(options.path), [wire_of(name) for name in wire_names()], models=options.models
-    )
+    return CassetteAdapter(Cassette.load(options.path), [wire_of(name) for name in wire_names()], models=options.models)
 
 
 FIXTURE: Final = AdapterSpec(name="fixture", adapter=_fixture, options=FixtureOptions)

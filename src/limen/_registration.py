@@ -92,7 +92,9 @@ def wire_of(name: str) -> "CodecWire":
             return _own_wire(own)
     owners = _wires().get(name, {})
     if len(owners) > 1:
-        raise invalid_config(f"the wire {name!r} is registered by {' and '.join(owners)}; uninstall all of these but one")
+        raise invalid_config(
+            f"the wire {name!r} is registered by {' and '.join(owners)}; uninstall all of these but one"
+        )
     for wire in owners.values():
         return wire
     broken = "".join(f"; the adapter {adapter} cannot be used: {fault}" for adapter, fault in faults().items())

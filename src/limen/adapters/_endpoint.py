@@ -114,9 +114,13 @@ def _without_own_path(base_url: str, path: str) -> str | None:
     for place, step in enumerate(steps):
         versioned = _VERSION.fullmatch(step) is not None
         if own and (steps[place : place + len(own)] == own or (versioned and steps[place:] == own[:1])):
-            return "/".join((f"{begin}://{host}", *steps[:place]))
-        if versioned and steps[place + 1 : place + 2] == [step]:
-            return "/".join((f"{begin}://{host}", *steps[: place + 1]))
+            kept = steps[:place]
+        elif versioned and steps[place + 1 : place + 2] == [step]:
+            kept = steps[: place + 1]
+        else:
+            continue
+        wanted = "/".join((f"{begin}://{host}", *kept))
+        return _without_own_path(wanted, path) or wanted
     return None
 
 

@@ -22,9 +22,7 @@ def known_keys(path: KeyPath) -> Sequence[str]:
     return TABLES[names[-1]].__struct_fields__ if names[-1] in TABLES else RouteTable.__struct_fields__
 
 
-def convert(
-    value: object, kind: type[T], path: KeyPath, known: Callable[[KeyPath], Sequence[str]] = known_keys
-) -> T:
+def convert(value: object, kind: type[T], path: KeyPath, known: Callable[[KeyPath], Sequence[str]] = known_keys) -> T:
     """Return a value as `kind`, or raise `Fault` with the key path; `known` lists a table's keys for messages."""
     try:
         return msgspec.convert(value, kind)

@@ -13,6 +13,7 @@ from limen.config._schema import RouteTable
 
 # Fields of `Route` that say which adapter it is and where it was written, and are no options of the adapter.
 _NOT_OPTIONS: Final = frozenset({"name", "adapter", "place", "implied", "options"})
+_FIELDS: Final = tuple(field for field in structs.fields(Route) if field.name not in _NOT_OPTIONS)
 # An option under another name than the route's field.
 _NAMES: Final[Mapping[str, str]] = {"credential": "api_key"}
 # Options that a route sets by other keys, with a sentence that says which.
@@ -40,9 +41,7 @@ def settings_of(route: Route, kind: type[msgspec.Struct]) -> dict[str, object]:
 
 def _own(route: Route, kind: type[msgspec.Struct]) -> dict[str, object]:
     taken: dict[str, object] = {}
-    for field in structs.fields(Route):
-        if field.name in _NOT_OPTIONS:
-            continue
+    for field in _FIELDS:
         name = _NAMES.get(field.name, field.name)
         value: object = getattr(route, field.name)
         if name in kind.__struct_fields__:

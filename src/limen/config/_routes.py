@@ -61,7 +61,9 @@ def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> 
         _check_codes(table.retry, (*here, "retry", "codes"))
     credential = _credential(name, table, folder)
     if table.base_url is not None:
-        _check_base_url(table.base_url, (*here, "base_url"), keyed=credential is not None and not table.allow_plain_http)
+        _check_base_url(
+            table.base_url, (*here, "base_url"), keyed=credential is not None and not table.allow_plain_http
+        )
     settings = {field: getattr(table, field) for field in RouteSettings.__struct_fields__}
     settings["headers"] = FrozenDict(table.headers)
     settings["options"] = _frozen(table.options, (*here, "options"))
