@@ -397,8 +397,8 @@ async def test_a_setting_that_the_options_type_does_not_have() -> None:
         (
             "deepseek",
             {"keep_alive": 3},
-            "routes.a.options.keep_alive - unknown key of the adapter deepseek; there are no options beside the route's "
-            "own keys",
+            "routes.a.options.keep_alive - unknown key of the adapter deepseek; there are no options beside the "
+            "route's own keys",
         ),
         ("fixture", {"loop": True}, "routes.a.options.loop - unknown key of the adapter fixture; there are no options"),
     ],
@@ -489,9 +489,10 @@ def test_a_route_loads_its_own_adapter_alone(adapter: str) -> None:
     """`import limen` loads no adapter, and a route no other one's package."""
     code = (
         "import sys, limen; from limen import _compose; from limen.config import load\n"
-        "def loaded(): return sorted({name.split('.')[2] for name in sys.modules if name.startswith('limen.adapters.')})\n"
+        "def loaded(): return sorted({n.split('.')[2] for n in sys.modules if n.startswith('limen.adapters.')})\n"
         "before = loaded()\n"
-        f"config = load({{'routes': {{'a': {{'adapter': {adapter!r}}}}}}}); _compose.make_adapter(config.routes[0], config)\n"
+        f"config = load({{'routes': {{'a': {{'adapter': {adapter!r}}}}}}})\n"
+        "_compose.make_adapter(config.routes[0], config)\n"
         "print(before, [name for name in loaded() if name[0] != '_' and name != 'kit'])"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

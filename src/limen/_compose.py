@@ -58,6 +58,7 @@ __all__ = [
     "known_providers",
     "make_adapter",
     "open_runtime",
+    "wire_names",
     "wire_of",
     "wires",
 ]

@@ -80,10 +80,8 @@ class WireAdapter(LlmAdapter):
         def classify(status: int, headers: Mapping[str, str], body: bytes) -> Failure:
             return _with_address(self._codec.classify(status, headers, body), asked[0])
 
-        codec = self._codec
-        return WireStream(
-            WireCall(begin, reader, codec.classify, time.time, options.signal, request_id=codec.request_id)
-        )
+        request_id = self._codec.request_id
+        return WireStream(WireCall(begin, reader, classify, time.time, options.signal, request_id=request_id))
 
     def retry_policy(self, provider: str) -> RetryPolicy | None:
         """Return the policy of the options."""

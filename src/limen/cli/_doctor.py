@@ -1,4 +1,4 @@
-"""`limen doctor`: what is configured, what is missing, and what to do next for each finding; never a key."""
+"""`limen doctor`: findings about configuration and keys, each with what to do next; never a key."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -66,6 +66,8 @@ async def _findings(config: Config, *, online: bool) -> AsyncIterator[Finding]:
     proxies = [name for name, value in (("http", config.proxies.http), ("https", config.proxies.https)) if value]
     if proxies:
         yield Finding("note", "proxy", f"the environment names one for {' and '.join(proxies)}")
+    for name, fault in _compose.faults().items():
+        yield Finding("note", f"adapter {name}", fault, "update or uninstall that distribution")
     for route in config.routes:
         found = _adapter_finding(route, config)
         yield found
@@ -85,7 +87,7 @@ def _adapter_finding(route: Route, config: Config) -> Finding:
     try:
         _compose.make_adapter(route, config)
     except LlmError as error:
-        return Finding("fault", route.name, str(error), f"change it in {route.place}")
+        return Finding("fault", route.name, error.failure.message, f"change it in {route.place}")
     codec = _compose.codec_of(route)
     address = route.base_url or (codec.base_url if codec is not None else None)
     return Finding("ok", route.name, f"adapter {route.adapter}{f' at {address}' if address else ''}")

@@ -6,8 +6,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from limen.config._environment import KnownProvider, Proxies, proxies_from, routes_from
 from limen.config._convert import convert, near
+from limen.config._environment import KnownProvider, Proxies, proxies_from, routes_from
 from limen.config._errors import Fault, invalid_config, shown
 from limen.config._literal_keys import check_no_literal_key
 from limen.config._routes import Route, check_app, route_of
