@@ -1,4 +1,4 @@
-"""docs/mock-server.md and docs/writing-an-adapter.md say what is so: their programs run, their tables are whole."""
+"""docs/mock-server.md, writing-an-adapter.md and views.md say what is so: programs run, tables are whole."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ from limen.testing.conformance import CHECKS, rules
 from limen.testing.server import FAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("mock-server.md", "writing-an-adapter.md")
+PAGES = ("mock-server.md", "writing-an-adapter.md", "views.md")
 
 
 def page(name: str) -> str:

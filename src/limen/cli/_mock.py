@@ -55,7 +55,7 @@ def mock(
                 )
             )
         return
-    except (ValueError, NoCertificate) as wrong:
+    except (ValueError, NoCertificate, ModuleNotFoundError) as wrong:
         problem = str(wrong)
     except OSError as taken:
         problem = f"cannot listen on {host}:{port}: {taken.strerror or taken}"

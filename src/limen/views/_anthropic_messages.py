@@ -96,6 +96,9 @@ class AnthropicMessagesEncoder(WireEncoder):
         if failure.code == codes.CONTEXT_WINDOW_EXCEEDED and _TOO_LONG not in message:
             # Claude Code compacts its history only on these words (recorded 2026-11-30).
             message = f"{_TOO_LONG}: {message}"
+        if kind == "not_found_error" and not message.startswith("model:"):
+            # Only these words tell a client that it is the model that does not exist, and not the path.
+            message = f"model: {self.model}: {message}"
         return WireError(status, message, kind)
 
     def error_body(self, error: WireError) -> bytes:

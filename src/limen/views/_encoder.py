@@ -126,7 +126,7 @@ class WireEncoder(ABC):
         return [event.data for event in self.events(chunk)]
 
     def eof(self) -> list[bytes]:
-        """Return what ends a stream that never finished: one error event, `STREAM_CLOSED` (V2); else nothing."""
+        """Return one error event, `STREAM_CLOSED`, where no finish was fed (V2); else nothing."""
         return [event.data for event in self._cut()]
 
     def events(self, chunk: StreamChunk) -> list[WireEvent]:
@@ -303,10 +303,8 @@ def compact(value: object) -> bytes:
         return json.dumps(plain, separators=(",", ":")).encode()
 
 
-def _unwrapped(value: object) -> object:
-    if isinstance(value, msgspec.Raw):
-        return msgspec.json.decode(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+def _unwrapped(value: msgspec.Raw) -> object:
+    return msgspec.json.decode(value)
 
 
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -15,7 +15,7 @@ from limen.testing.server import MockProvider
 
 
 class Expected(NamedTuple):
-    """What a fault must become: code, way (E1), phases (E6), and the text that had arrived."""
+    """Expected outcome of a fault: code, way (E1), phases (E6), and the text that had arrived."""
 
     code: str
     way: str

@@ -12,14 +12,14 @@ ProviderError: TypeAlias = WireError
 
 
 class Send(msgspec.Struct, frozen=True):
-    """Write these bytes of the body at once; `kind` says what they are to the wire."""
+    """Write these bytes of the body at once; `kind` is their part in the answer."""
 
     kind: Kind
     data: bytes
 
 
 class Stall(msgspec.Struct, frozen=True):
-    """Say nothing until the test releases the request or the client goes away."""
+    """Stay silent until the test releases the request or the client goes away."""
 
 
 class RepeatForever(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class HangUp(msgspec.Struct, frozen=True):
 
 
 class BrokenFraming(msgspec.Struct, frozen=True):
-    """Write a chunk size that is none, then close."""
+    """Write an invalid chunk size, then close."""
 
 
 Step: TypeAlias = Send | Stall | RepeatForever | Reset | HangUp | BrokenFraming

@@ -40,7 +40,7 @@ class ToolCall(msgspec.Struct, frozen=True, tag="tool-call", rename="camel", for
 
 
 class Refusal(msgspec.Struct, frozen=True, tag="refusal", rename="camel", forbid_unknown_fields=True):
-    """The provider declines, with its words."""
+    """Refusal of the provider, in its own words."""
 
     text: Pieces
 
@@ -83,7 +83,7 @@ class Turn(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
 
     @property
     def finish_kind(self) -> str:
-        """How the answer ends, in the script's words or the wire's own."""
+        """Ending of the answer, in the script's words or the wire's own."""
         if self.finish is not None:
             return self.finish
         if any(isinstance(part, Refusal) for part in self.parts):

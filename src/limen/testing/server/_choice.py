@@ -17,7 +17,7 @@ PATH_PREFIX = "/s/"
 
 
 class UnknownScenario(ValueError):
-    """A specification names a scenario or a fault that there is not."""
+    """Specification with an unknown scenario or fault."""
 
 
 def script_of(given: OneScript) -> Script:
@@ -79,5 +79,5 @@ class Choice:
 
 
 def model_names(scenarios: Mapping[str, Script] = SCENARIOS) -> list[str]:
-    """Return the names under which a client may facts for the built-in scripts."""
+    """Return the names under which a client may ask for the built-in scripts."""
     return [MODEL_PREFIX + name for name in scenarios]

@@ -25,7 +25,7 @@ Edit = Callable[[Answer, FaultContext], Answer]
 
 
 class Fault(NamedTuple):
-    """A named edit.
+    """Named edit of an answer.
 
     Faults of a script are applied by stage, whatever their order in the script: first what the wire says, then
     where the connection breaks, last how the bytes are cut. So any of them go together.

@@ -1,4 +1,4 @@
-"""The mock provider: a real server on loopback, in the test's own loop or in a thread of its own."""
+"""Mock provider: a real server on loopback, in the test's own loop or in a thread of its own."""
 
 import asyncio
 import asyncio.trsock
@@ -88,7 +88,7 @@ class MockProvider:
         return self.requests[number - 1]
 
     def request_blocking(self, number: int = 1, *, timeout: float | None = 10) -> RecordedRequest:
-        """Do the same without a loop."""
+        """Block the thread until that many requests have arrived, and return that one."""
         self._arrival(number).wait_blocking(timeout)
         return self.requests[number - 1]
 
@@ -129,8 +129,13 @@ class MockProvider:
         await self.aclose()
 
     def __enter__(self) -> Self:
-        self._thread = _LoopThread()
-        self._thread.run(self.start())
+        thread = _LoopThread()
+        try:
+            thread.run(self.start())
+        except BaseException:
+            thread.stop()
+            raise
+        self._thread = thread
         return self
 
     def __exit__(

@@ -57,7 +57,7 @@ class RecordedRequest:
         return next((value for key, value in self.headers if key == name.lower()), None)
 
     def at(self, *path: str | int) -> object:
-        """Return what stands at a path in the body, such as `at("messages", 0, "role")`; `None` if nothing does."""
+        """Return the value at a path in the body, such as `at("messages", 0, "role")`; `None` if there is none."""
         value: object = self.json
         for step in path:
             value = _step(value, step)

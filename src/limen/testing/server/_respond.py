@@ -33,8 +33,8 @@ class Responder:
             if kind == "call":
                 request.wire = wire.name
                 return self._call(wire, request)
-        known = ", ".join(f"POST …{wire.path}" for wire in self._wires)
-        return _json(404, _plain_error(f"the mock provider answers {known} and GET …/models"))
+        known = ", ".join(f"…{wire.path}" for wire in self._wires)
+        return _json(404, _plain_error(f"the mock provider answers calls at {known} and GET …/models"))
 
     def _call(self, wire: MockWire, request: RecordedRequest) -> Answer:
         try:

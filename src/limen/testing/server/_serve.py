@@ -1,4 +1,4 @@
-"""The mock provider as a process: what `limen mock` runs."""
+"""Mock provider as a process, for `limen mock`."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

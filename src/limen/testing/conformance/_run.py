@@ -1,4 +1,4 @@
-"""The judge: every check against one adapter, one after the other."""
+"""Run of the checks against one adapter, one after the other."""
 
 import asyncio
 import traceback
@@ -47,7 +47,7 @@ async def check_adapter(
     names: Sequence[str] | None = None,
     basics: bool = False,
 ) -> Report:
-    """Try the promises on adapters that the factory makes, and return what was found.
+    """Run the checks on adapters that the factory makes, and return the report.
 
     `rules` and `names` choose some of the checks, `basics` only those that a new adapter must pass first. Nothing is
     raised for what the adapter does; a factory that fails fails every check.
@@ -61,12 +61,12 @@ async def check_adapter(
         and (check.basic or not basics)
     ]
     async with bench_for(factory, description) as bench:
-        results = [await _judged(check, bench) for check in chosen]
+        results = [await _checked(check, bench) for check in chosen]
     return Report(_name(factory), description.name, tuple(results))
 
 
 def check_stream(chunks: Sequence[StreamChunk]) -> Result:
-    """Judge one finished stream from anywhere by the chunk grammar (C1-C7, C10, C11, C13).
+    """Check one finished stream from anywhere against the chunk grammar (C1-C7, C10, C11, C13).
 
     A pass has rule `C`; a failure names the rule that the first wrong chunk breaks.
     """
@@ -78,7 +78,7 @@ def check_stream(chunks: Sequence[StreamChunk]) -> Result:
     return Result(fault.rule, "stream", promise, basic=False, verdict="fail", detail=str(fault), stream=outcome.lines())
 
 
-async def _judged(check: Check, bench: Bench) -> Result:
+async def _checked(check: Check, bench: Bench) -> Result:
     verdict: Verdict = "pass"
     detail = ""
     stream: Sequence[str] = ()
