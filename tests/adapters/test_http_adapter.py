@@ -27,7 +27,7 @@ from limen.contract import (
     tool_result,
     user,
 )
-from limen.transport import TransportOptions
+from limen.transport import HttpRequest, TransportOptions
 from transport._byte_server import CHUNKED, LAST, ByteServer, Connection, chunk, sized
 from transport._client import stay
 
@@ -513,3 +513,64 @@ def test_a_wire_checks_the_history_too() -> None:
     with pytest.raises(LlmError) as caught:
         WIRE.request(options(messages=[tool_result("nobody", "x")]))
     assert caught.value.code == codes.INVALID_OPTIONS
+
+
+class _Signer:
+    """A source of credentials that are no string."""
+
+    reference = "the signer of the test"
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    async def credential(self) -> object:
+        """Return the credential."""
+        return self._value
+
+
+async def test_a_credential_of_another_type_signs_the_request() -> None:
+    """A codec that names a type of credential gets a value of it, and sees the request that it authorizes."""
+    seen: list[tuple[str, str, bytes, object]] = []
+
+    class SigningCodec(ToyCodec):
+        credential_type: type = tuple
+
+        def authorize(self, request: HttpRequest, credential: object) -> tuple[tuple[str, str], ...]:
+            seen.append((request.method, request.url.rpartition("/")[2], request.body, credential))
+            return (("Authorization", "signed"),)
+
+    codec = SigningCodec()
+    async with ByteServer(answer) as server:
+        adapter = WireAdapter(WireOptions(base_url=server.url, api_key=_Signer(("id", "secret"))), codec)
+        assert await collected(adapter, options()) == (chunks("a"), None)
+
+    assert seen == [("POST", "say", b'{"model":"m"}', ("id", "secret"))]
+    assert (
+        CodecWire("toy", {"plain": codec}, default_dialect="plain").request(options()).headers["authorization"]
+        == "[redacted]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "source", "words"),
+    [
+        (tuple, "sk-toy-123456", r"the credential from the api_key that was passed is a key, and .* takes a tuple"),
+        (str, _Signer(7), r"the credential from the signer of the test is a int, and the wire toy takes a str"),
+    ],
+)
+async def test_a_credential_of_the_wrong_type(wanted: type, source: str | _Signer, words: str) -> None:
+    """A credential that the wire cannot use is INVALID_CREDENTIAL, named by its place (K3)."""
+    adapter = WireAdapter(WireOptions(base_url="http://127.0.0.1:1", api_key=source), ToyCodec(credential_type=wanted))
+    failure = await refused(adapter, options())
+
+    assert (failure.code, failure.failure.phase) == (codes.INVALID_CREDENTIAL, "resolve")
+    assert re.search(words, failure.failure.message)
+
+
+def test_an_unknown_name_of_the_package() -> None:
+    """A misspelt name is an AttributeError that lists the names there are."""
+    import limen.adapters
+
+    with pytest.raises(AttributeError, match="has no attribute 'WireAdaptor'; it has AdapterSpec"):
+        _ = limen.adapters.WireAdaptor  # type: ignore[attr-defined]
+    assert {"WireAdapter", "kit", "openai_chat"} <= set(dir(limen.adapters))

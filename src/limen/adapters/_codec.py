@@ -1,5 +1,6 @@
 """A wire adapter's parts: one dialect row bound to its wire (`Codec`), and the options of its class."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
@@ -190,7 +191,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 R = TypeVar("R", bound=Row)
 
 
-class RowCodec(Generic[R]):
+class RowCodec(ABC, Generic[R]):
     """Base of a wire's codec: all that follows from a row. A wire adds `honours`, `build` and `reader`.
 
     A key goes into the row's `key_header`; a wire that signs overrides `authorize`, `auth_headers` and
@@ -216,19 +217,19 @@ class RowCodec(Generic[R]):
         self.errors = row.errors
         self.auth_headers = frozenset({_auth(row.key_header, "")[0]})
 
+    @abstractmethod
     def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:
         """Make the request without credentials, or refuse it before any I/O (Q1)."""
-        raise NotImplementedError
 
     def authorize(self, request: HttpRequest, credential: object) -> Sequence[tuple[str, str]]:
         """Return the header that carries a key."""
         return (_auth(self.row.key_header, str(credential)),)
 
+    @abstractmethod
     def reader(
         self, *, id_seed: IdSeed = b"", limits: Limits | None = None, content_type: str | None = None
     ) -> WireReader:
         """Make the reader of one answer."""
-        raise NotImplementedError
 
     def classify(self, status: int, headers: Mapping[str, str], body: bytes) -> Failure:
         """Say what a failed answer means, by the row's errors and the tables that all share."""

@@ -59,8 +59,8 @@ class Endpoint:
     def _check_plain(self) -> None:
         if is_plain_and_far(self._base_url):
             _refuse(
-                f"base_url is plain http to another machine ({self._base_url}), which would show the key to everyone on "
-                "the way; use https, or set allow_plain_http if the network is trusted"
+                f"base_url is plain http to another machine ({self._base_url}), which would show the key to everyone "
+                "on the way; use https, or set allow_plain_http if the network is trusted"
             )
 
 

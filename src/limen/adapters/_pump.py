@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from limen.adapters.kit.errors import request_id, retry_after_ms, should_retry
+from limen.adapters.kit.errors import delay_ms, rate_limits, request_id, should_retry
 from limen.contract import (
     AbortSignal,
     CallFacts,
@@ -145,6 +145,7 @@ class WireStream:
                 await answer.close()
                 return
             self.call_facts.request_id = self._call.request_id(answer.headers)
+            self.call_facts.rate_limits = rate_limits(answer.headers, now=self._call.clock())
             if 200 <= answer.status < 300:
                 self._open(answer)
                 return
@@ -161,6 +162,7 @@ class WireStream:
         reader = self._call.reader(answer.headers.get("content-type"))
         facts, early = reader.call_facts, self.call_facts
         facts.request_id = early.request_id
+        facts.rate_limits = early.rate_limits
         facts.replay_dropped = early.replay_dropped + facts.replay_dropped
         self._reader = reader
         self.call_facts = facts
@@ -231,7 +233,7 @@ def completed(
         failure,
         phase="headers",
         status=failure.status or answer.status,
-        provider_retry_after_ms=failure.provider_retry_after_ms or retry_after_ms(headers, now=now),
+        provider_retry_after_ms=failure.provider_retry_after_ms or delay_ms(failure.code, headers, now=now),
         request_id=failure.request_id or request_id(headers),
         should_retry=should_retry(headers) if failure.should_retry is None else failure.should_retry,
     )

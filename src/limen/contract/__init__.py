@@ -79,7 +79,7 @@ from limen.contract._ports import (
 from limen.contract._redact import MASK, looks_secret, remember_secret, scrub
 from limen.contract._replay import aligned, replay_fault
 from limen.contract._request import check_request
-from limen.contract._response import CallInfo, ReplayDrop, Response
+from limen.contract._response import CallInfo, RateLimit, RateLimits, ReplayDrop, Response
 from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
 from limen.contract._tools import JsonSchema, ResponseFormat, ToolChoice, ToolChoiceOption, ToolSpec
 from limen.contract._usage import TokenUsage
@@ -135,6 +135,8 @@ __all__ = [
     "Next",
     "Phase",
     "ProviderInfo",
+    "RateLimit",
+    "RateLimits",
     "ReasoningBlock",
     "ReasoningDelta",
     "ReplayDrop",

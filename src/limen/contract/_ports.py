@@ -15,7 +15,7 @@ from limen.contract._failure import Failure
 from limen.contract._limits import Limits
 from limen.contract._models import ModelInfo, ProviderInfo
 from limen.contract._options import GenerateOptions
-from limen.contract._response import ReplayDrop
+from limen.contract._response import RateLimits, ReplayDrop
 from limen.contract._retry_policy import RetryPolicy
 
 IdSeed: TypeAlias = bytes | Callable[[], bytes]
@@ -80,7 +80,9 @@ class CallFacts:
 
     __slots__ = (
         "first_event_ms",
+        "notes",
         "provider_reason",
+        "rate_limits",
         "replay_dropped",
         "request_id",
         "response_id",
@@ -96,6 +98,8 @@ class CallFacts:
         self.stop_sequence: str | None = None
         self.first_event_ms: float | None = None
         self.replay_dropped: list[ReplayDrop] = []
+        self.rate_limits: RateLimits | None = None
+        self.notes: list[str] = []
 
 
 @runtime_checkable

@@ -12,13 +12,29 @@ from limen.contract._messages import Message
 from limen.contract._usage import TokenUsage
 
 
+class RateLimit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """One limit as an answer's headers tell it; absent is unknown, and `reset_ms` counts from the answer on."""
+
+    limit: int | None = None
+    remaining: int | None = None
+    reset_ms: int | None = None
+
+
+class RateLimits(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """The limits of requests and of tokens, as far as an answer's headers say."""
+
+    requests: RateLimit | None = None
+    tokens: RateLimit | None = None
+
+
 class CallInfo(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """Facts about a call beside its content; absent is unknown.
 
     `provider` and `model` are what was asked for, at the route that answered; `response_model` and `response_id`
     are the provider's words, `request_id` its header's; `provider_reason` the finish word verbatim;
     `stop_sequence` the one that matched; `attempts` counts requests made; `first_event_ms` is the time from the
-    request to the first model event, in milliseconds.
+    request to the first model event, in milliseconds; `rate_limits` are the limits that the answer's headers tell;
+    `notes` are short sentences about what was read with a doubt (C15).
     """
 
     provider: str
@@ -30,6 +46,12 @@ class CallInfo(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
     stop_sequence: str | None = None
     attempts: int = 1
     first_event_ms: float | None = None
+    rate_limits: RateLimits | None = None
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if type(self.notes) is not tuple:
+            force_setattr(self, "notes", tuple(self.notes))
 
 
 class ReplayDrop(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):

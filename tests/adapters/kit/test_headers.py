@@ -2,9 +2,16 @@
 
 import pytest
 
-from limen.adapters.kit.errors import request_id, retry_after_ms, should_retry
+from limen.adapters.kit.errors import (
+    classify_answer,
+    delay_ms,
+    rate_limits,
+    request_id,
+    retry_after_ms,
+    should_retry,
+)
 from limen.adapters.kit.errors._headers import REQUEST_ID_HEADERS
-from limen.contract import remember_secret
+from limen.contract import RateLimit, RateLimits, codes, remember_secret
 
 # Wed, 21 Oct 2026 07:27:00 GMT
 NOW = 1792567620.0
@@ -70,3 +77,71 @@ def test_a_request_id_is_fit_to_be_shown() -> None:
     remember_secret("sk-limen-echoed-0123456789")
     assert request_id({"x-request-id": "for sk-limen-echoed-0123456789"}) == "for [redacted]"
     assert request_id({"x-request-id": "i" * 1000}) == "i" * 256
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, None),
+        ({"content-type": "text/plain"}, None),
+        (
+            {
+                "x-ratelimit-limit-requests": "60",
+                "x-ratelimit-remaining-requests": "59",
+                "x-ratelimit-reset-requests": "1s",
+                "x-ratelimit-limit-tokens": "150000",
+                "x-ratelimit-remaining-tokens": "0",
+                "x-ratelimit-reset-tokens": "2m59.56s",
+            },
+            RateLimits(RateLimit(60, 59, 1_000), RateLimit(150_000, 0, 179_560)),
+        ),
+        (
+            {
+                "anthropic-ratelimit-requests-limit": "50",
+                "anthropic-ratelimit-requests-remaining": "49",
+                "anthropic-ratelimit-requests-reset": "2026-10-21T07:28:00Z",
+                "anthropic-ratelimit-input-tokens-limit": "10000",
+            },
+            RateLimits(RateLimit(50, 49, 60_000), RateLimit(10_000)),
+        ),
+        ({"x-ratelimit-reset": "1792567680000"}, RateLimits(RateLimit(reset_ms=60_000))),
+        ({"x-ratelimit-reset": "1792567680"}, RateLimits(RateLimit(reset_ms=60_000))),
+        ({"ratelimit-remaining": "3", "ratelimit-reset": "7"}, RateLimits(RateLimit(remaining=3, reset_ms=7_000))),
+        ({"x-ratelimit-reset-tokens": "6m0s"}, RateLimits(tokens=RateLimit(reset_ms=360_000))),
+        ({"x-ratelimit-reset-tokens": "-1", "x-ratelimit-limit-tokens": "many"}, None),
+        ({"x-ratelimit-reset-tokens": "0"}, None),
+        ({"x-ratelimit-reset-tokens": "soon"}, None),
+    ],
+)
+def test_rate_limits(headers: dict[str, str], expected: RateLimits | None) -> None:
+    """Limits are read in every form that a host was seen to send; a part that cannot be read is unknown [NQ356]."""
+    assert rate_limits(headers, now=NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "headers", "expected"),
+    [
+        (codes.RATE_LIMIT, {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "2m59.56s"}, 179_560),
+        (codes.RATE_LIMIT, {"x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "2m59.56s"}, None),
+        (
+            codes.RATE_LIMIT,
+            {"retry-after": "2", "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "2m59.56s"},
+            2_000,
+        ),
+        (codes.SERVER, {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "2m59.56s"}, None),
+        (codes.RATE_LIMIT, {}, None),
+    ],
+)
+def test_delay_of_an_exhausted_limit(code: str, headers: dict[str, str], expected: int | None) -> None:
+    """A rate limit without a retry hint waits for the reset of the limit that is exhausted (E3) [NQ347]."""
+    assert delay_ms(code, headers, now=NOW) == expected
+
+
+def test_a_classified_answer_has_the_delay_of_its_exhausted_limit() -> None:
+    """The hint reaches the failure of an HTTP answer (E3) [NQ347]."""
+    headers = {"X-RateLimit-Remaining-Tokens": "0", "X-RateLimit-Reset-Tokens": "2m59.56s"}
+    body = b'{"error":{"message":"Rate limit reached","code":"rate_limit_exceeded"}}'
+
+    failure = classify_answer(429, headers, body, now=NOW)
+
+    assert (failure.code, failure.provider_retry_after_ms) == (codes.RATE_LIMIT, 179_560)

@@ -1,6 +1,7 @@
 """The body of one answer: a stream of frames or one whole document, told apart by its first byte (S3)."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -19,7 +20,7 @@ SSE_FIELD: Final = re.compile(rb"(?:^|[\r\n])(?:(?:data|event|id|retry)?:|error:
 
 
 class Framing(Protocol[F_co]):
-    """Bytes to frames: `feed` each read, then `eof` once; past a limit `failure` is set, and what came before is returned."""
+    """Bytes to frames: `feed` each read, then `eof` once; past a limit `failure` is set after the last good frame."""
 
     @property
     def failure(self) -> LlmError | None:
@@ -35,7 +36,7 @@ class Framing(Protocol[F_co]):
         ...
 
 
-class BodyReader(Generic[F]):
+class BodyReader(ABC, Generic[F]):
     """Base of every wire's reader (`contract.WireReader`): `feed` each read, then `eof` once; neither raises.
 
     A wire adds `_take` (frames of a stream), `_end_stream` (the stream's clean end) and `_read_document` (a whole
@@ -74,17 +75,17 @@ class BodyReader(Generic[F]):
 
     # -- what a wire adds
 
+    @abstractmethod
     def _take(self, frames: Sequence[F], out: list[StreamChunk]) -> None:
         """Translate frames in order; stop after the terminal chunk (`done`) or a failure."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _end_stream(self, out: list[StreamChunk]) -> None:
         """Take the clean end of a stream that was not complete: finish it where the wire allows, else `_close()`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_document(self, body: bytes, out: list[StreamChunk]) -> None:
         """Translate a whole answer as if it had been streamed (S3)."""
-        raise NotImplementedError
 
     # -- the body
 

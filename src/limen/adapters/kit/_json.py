@@ -25,7 +25,7 @@ _ESCAPES: Final = re.compile(rb"(?i:\\u(d[89ab]..\\ud[c-f]..)|\\u(d[89a-f]..))|\
 # Beginnings of words and numbers that a cut may leave at the end of a document.
 _LITERALS: Final = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _NUMBER_PIECE: Final = re.compile(r"-|\.|[eE][+-]?")
-_ESCAPE_PIECE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
+_ESCAPE_PIECE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{0,4})?\Z")
 
 _TAGS: Final = re.compile(r"(?is)<(script|style)\b.*?</\1\s*>|<[^>]*>")
 _WORDS_MAX: Final = 160
@@ -83,8 +83,13 @@ def is_object(text: str) -> bool:
         return False
     try:
         loads(text, _OBJECT)
-    except UNREADABLE:
+    except TooDeep:
         return False
+    except msgspec.DecodeError:
+        # Lone halves of surrogate pairs are JSON too, and raw members cannot hold them (S5).
+        return (
+            "\\u" in text and tolerant(without_lone_halves(text.encode("utf-8", "surrogatepass")), _OBJECT) is not None
+        )
     return True
 
 
@@ -116,7 +121,7 @@ def is_cut_short(body: bytes) -> bool:
             or fault.msg.startswith("Unterminated string")
             or any(word.startswith(rest) for word in _LITERALS)
             or _NUMBER_PIECE.fullmatch(rest) is not None
-            or (fault.msg.startswith("Invalid \\") and _ESCAPE_PIECE.fullmatch(rest) is not None)
+            or (fault.msg.startswith("Invalid \\") and _ESCAPE_PIECE.search(text, max(0, fault.pos - 2)) is not None)
         )
     except (ValueError, RecursionError):
         return False

@@ -6,7 +6,7 @@ read the body's shape (`_body`), then judge in the order of E3: the dialect's ow
 """
 
 from limen.adapters.kit.errors._body import ErrorFacts, read_error
-from limen.adapters.kit.errors._headers import request_id, retry_after_ms, should_retry
+from limen.adapters.kit.errors._headers import delay_ms, rate_limits, request_id, retry_after_ms, should_retry
 from limen.adapters.kit.errors._judge import (
     ErrorRow,
     ErrorRules,
@@ -22,7 +22,9 @@ __all__ = [
     "ErrorRules",
     "classify_answer",
     "classify_event",
+    "delay_ms",
     "judge",
+    "rate_limits",
     "read_error",
     "request_id",
     "retry_after_ms",

@@ -1,10 +1,12 @@
-"""What an answer's headers say beside its body: retry hints (E3) and request ids."""
+"""Facts in an answer's headers beside its body: retry hints (E3), rate limits and request ids."""
 
+import re
 from collections.abc import Mapping
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from limen.contract import scrub
+from limen.contract import RateLimit, RateLimits, codes, scrub
 
 # In the order of preference; collected from the providers' pages and recorded answers, 2026-11.
 REQUEST_ID_HEADERS: Final = (
@@ -66,6 +68,83 @@ def retry_after_ms(headers: Mapping[str, str], *, now: float) -> int | None:
     if seconds is None:
         seconds = _seconds_until(text, now)
     return None if seconds is None else _positive_ms(seconds * 1000)
+
+
+def delay_ms(code: str, headers: Mapping[str, str], *, now: float) -> int | None:
+    """Return the delay that a failed answer's headers ask for, in milliseconds (E3).
+
+    Without a retry hint, a `RATE_LIMIT` waits for the reset of the limit that the headers say is exhausted [NQ347].
+    """
+    hint = retry_after_ms(headers, now=now)
+    if hint is not None or code != codes.RATE_LIMIT:
+        return hint
+    found = rate_limits(headers, now=now)
+    limits = () if found is None else (found.requests, found.tokens)
+    resets = [one.reset_ms for one in limits if one is not None and one.remaining == 0 and one.reset_ms is not None]
+    return max(resets, default=None)
+
+
+# Names of rate-limit headers, with the kind in place of {}: OpenAI and most compatible hosts; Anthropic (2026-11).
+_LIMIT_NAMES: Final = (
+    ("x-ratelimit-limit-{}", "x-ratelimit-remaining-{}", "x-ratelimit-reset-{}"),
+    ("anthropic-ratelimit-{}-limit", "anthropic-ratelimit-{}-remaining", "anthropic-ratelimit-{}-reset"),
+)
+# OpenRouter, Moonshot, and the IETF draft: one limit, which counts requests.
+_PLAIN_NAMES: Final = (
+    ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"),
+    ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"),
+)
+_KINDS: Final = (
+    tuple(tuple(name.format("requests") for name in names) for names in _LIMIT_NAMES) + _PLAIN_NAMES,
+    tuple(tuple(name.format(kind) for name in names) for kind in ("tokens", "input-tokens") for names in _LIMIT_NAMES),
+)
+# Go durations: 12ms, 1s, 6m0s, 2m59.56s, 1h2m3s.
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_UNIT_MS: Final = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
+_EPOCH_S: Final = 1_000_000_000
+_EPOCH_MS: Final = 1_000_000_000_000
+
+
+def rate_limits(headers: Mapping[str, str], *, now: float) -> RateLimits | None:
+    """Return the limits that an answer's headers tell, `None` where they tell none; names are lower-case.
+
+    A reset may be a Go duration, seconds, a point of time in epoch seconds or milliseconds, or RFC 3339; `now` is in
+    epoch seconds. Part of a limit that cannot be read is unknown.
+    """
+    if not any("ratelimit" in name for name in headers):
+        return None
+    requests, tokens = (_limit(headers, names, now) for names in _KINDS)
+    return None if requests is None and tokens is None else RateLimits(requests, tokens)
+
+
+def _limit(headers: Mapping[str, str], names: tuple[tuple[str, ...], ...], now: float) -> RateLimit | None:
+    for limit, remaining, reset in names:
+        found = RateLimit(
+            _whole(headers.get(limit, "")), _whole(headers.get(remaining, "")), _reset_ms(headers.get(reset, ""), now)
+        )
+        if found != RateLimit():
+            return found
+    return None
+
+
+def _whole(text: str) -> int | None:
+    number = _number(text)
+    return None if number is None else int(number)
+
+
+def _reset_ms(text: str, now: float) -> int | None:
+    text = text.strip()
+    number = _number(text)
+    if number is not None:
+        if number >= _EPOCH_MS:
+            return _positive_ms(number - now * 1_000)
+        return _positive_ms((number - now if number >= _EPOCH_S else number) * 1_000)
+    if text and _DURATION.sub("", text) == "":
+        return _positive_ms(sum(float(one) * _UNIT_MS[unit] for one, unit in _DURATION.findall(text)))
+    try:
+        return _positive_ms((datetime.fromisoformat(text).timestamp() - now) * 1_000)
+    except ValueError:
+        return None
 
 
 def _number(text: str) -> float | None:

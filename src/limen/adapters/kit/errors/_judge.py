@@ -10,7 +10,7 @@ import msgspec
 
 from limen.adapters.kit.errors import _tables as tables
 from limen.adapters.kit.errors._body import ErrorFacts, read_error
-from limen.adapters.kit.errors._headers import request_id, retry_after_ms, should_retry
+from limen.adapters.kit.errors._headers import delay_ms, request_id, retry_after_ms, should_retry
 from limen.contract import Failure, Phase, codes, http_code, replace_surrogates, scrub
 
 _MAX_MESSAGE: Final = 1_000
@@ -70,9 +70,12 @@ def classify_answer(
     if delay is None:
         delay = _body_delay_ms(facts, rules, moment)
     code = judge(facts, status if status >= 300 else _named_status(facts), rules=rules, hinted=delay is not None)
+    code = code or codes.SERVER
+    if delay is None:
+        delay = delay_ms(code, lower, now=moment)
     return Failure(
         message=_message(facts, status, lower),
-        code=code or codes.SERVER,
+        code=code,
         phase="headers",
         # A proxy may answer 999; a failure's facts hold statuses of HTTP only.
         status=status if 100 <= status <= 599 else None,
