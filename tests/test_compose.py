@@ -330,8 +330,8 @@ async def test_an_adapter_of_another_distribution() -> None:
         ("wrong", "routes.a - the adapter wrong made a str, which is no LlmAdapter"),
         (
             "gone",
-            "routes.a - acme_limen_adapters:missing of acme-limen-adapters 1.0, which the adapter gone names, cannot be "
-            "loaded: AttributeError: module 'acme_limen_adapters' has no attribute 'missing'",
+            "routes.a - acme_limen_adapters:missing of acme-limen-adapters 1.0, which the adapter gone names, cannot "
+            "be loaded: AttributeError: module 'acme_limen_adapters' has no attribute 'missing'",
         ),
         (
             "function",

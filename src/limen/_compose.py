@@ -1,4 +1,4 @@
-"""From configuration to a runtime, and the wires without a network: the one file that sees every layer.
+"""Composition of configuration, adapters and runtime, and the wires without a network; it sees every layer.
 
 `_registration` finds adapters by name; nothing here names one.
 """

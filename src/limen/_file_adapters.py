@@ -19,7 +19,7 @@ class FixtureOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CassetteOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of the adapter `cassette`: `path` is a file or a folder of them, `models` are facts of the recorded route."""
+    """Options of the adapter `cassette`: `path` is a file or a folder, `models` are facts of the recorded route."""
 
     path: str
     models: Sequence[ModelInfo] = ()

@@ -115,7 +115,10 @@ def test_the_proxy_of_an_address() -> None:
     """The address's scheme chooses the proxy, and this machine is never reached through one."""
     proxies = Proxies("http://p:1", "http://q:1")
 
-    found = [proxies.of(url) for url in ("http://a/", "https://a/", "http://127.0.0.1:1/", "https://localhost/", "http://localhost.:1/")]
+    found = [
+        proxies.of(url)
+        for url in ("http://a/", "https://a/", "http://127.0.0.1:1/", "https://localhost/", "http://localhost.:1/")
+    ]
 
     assert found == ["http://p:1", "http://q:1", None, None, None]
 

@@ -1,12 +1,12 @@
 """An adapter of another distribution, on a wire of its own: found by its entry point, judged by the kit."""
 
-import sys
 import tomllib
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from acme_limen.conformance import WIRE, make
 
 import limen
 from limen.contract import Finish, LlmError, user
@@ -14,11 +14,6 @@ from limen.testing.conformance import Endpoint, WireDescription
 from limen.testing.server import MockProvider
 
 DISTRIBUTION = Path(__file__).parent / "acme-limen"
-HERE = str(DISTRIBUTION / "src")
-if HERE not in sys.path:
-    sys.path.append(HERE)
-
-from acme_limen.conformance import WIRE, make  # noqa: E402 - found on the path that was just extended
 
 
 @pytest.mark.limen_adapter(make, wire=WIRE)
@@ -54,7 +49,7 @@ async def test_a_route_of_the_configuration(tmp_path: Path, monkeypatch: pytest.
 
 
 async def test_every_key_of_the_route_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the file says of a route holds for an adapter of another distribution too: nothing is dropped (R9)."""
+    """Every key of a route, and its own option, holds for an adapter of another distribution too (R9)."""
     monkeypatch.setenv("SOME_KEY", "acme-key-0123456789")
     async with MockProvider("text+500", wires=(WIRE,)) as mock:
         config = tmp_path / "limen.toml"
@@ -94,7 +89,7 @@ async def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_a_key_that_it_cannot_use_is_refused(tmp_path: Path) -> None:
-    """What the adapter has no use for is INVALID_CONFIG, and names the route."""
+    """A key or value that the adapter does not have is INVALID_CONFIG with its path."""
     config = tmp_path / "limen.toml"
     messages: list[str] = []
     for line in ('path = "a.json"', 'dialect = "blue"', 'options = { tone = "loud" }', 'options = { ton = "plain" }'):
@@ -125,7 +120,7 @@ async def test_an_unknown_adapter_is_refused_with_the_known_ones(tmp_path: Path)
 
 
 async def test_a_conversation_with_seals() -> None:
-    """What Acme seals goes back under its seal."""
+    """A thought that Acme sealed goes back under its seal."""
     assert isinstance(WIRE, WireDescription)
     async with MockProvider("reasoning-tools", wires=(WIRE,)) as mock, limen.LlmRuntime() as llm:
         llm.register(["acme"], make(Endpoint(base_url=mock.base_url("acme-lines"))))

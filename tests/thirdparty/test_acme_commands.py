@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from acme_limen.conformance import WIRE
 
 from cli._command import KEY, Done, command, environment
 from limen.testing.server import MockProvider
-from thirdparty.test_acme import HERE, WIRE
 
+SOURCE = str(Path(__file__).parent / "acme-limen" / "src")
 ANSWER = b'{"say":"Hel"}\n{"say":"lo"}\n{"end":"done","count":{"in":3,"out":1}}\n{"bye":true}\n'
 
 
@@ -34,7 +35,7 @@ def mock() -> Iterator[MockProvider]:
 @pytest.fixture
 def process(mock: MockProvider, tmp_path: Path) -> dict[str, str]:
     """The environment of a process that finds Acme's distribution, its key and its address."""
-    acme = {"ACME_API_KEY": KEY, "ACME_BASE_URL": mock.base_url("acme-lines"), "PYTHONPATH": HERE}
+    acme = {"ACME_API_KEY": KEY, "ACME_BASE_URL": mock.base_url("acme-lines"), "PYTHONPATH": SOURCE}
     return environment(tmp_path, acme)
 
 

@@ -16,7 +16,7 @@ from limen.contract import LlmError, clean_key, codes, scrub
 State: TypeAlias = Literal["ok", "note", "fault"]
 
 
-PATIENCE_S: Final = 20
+ONLINE_TIMEOUT_S: Final = 20
 
 
 class Finding(NamedTuple):
@@ -123,10 +123,11 @@ def _variable(route: Route) -> str:
 async def _online_finding(route: Route, config: Config) -> Finding:
     adapter = _compose.make_adapter(route, config)
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(ONLINE_TIMEOUT_S):
             models = await adapter.list_models(route.name)
     except TimeoutError:
-        return Finding("fault", route.name, f"no answer within {PATIENCE_S} s", _online_remedy(codes.TIMEOUT, route))
+        words = f"no answer within {ONLINE_TIMEOUT_S} s"
+        return Finding("fault", route.name, words, _online_remedy(codes.TIMEOUT, route))
     except LlmError as error:
         return Finding("fault", route.name, f"{error.code}: {error}", _online_remedy(error.code, route))
     finally:

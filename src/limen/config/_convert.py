@@ -8,9 +8,12 @@ from typing import Final, TypeVar
 import msgspec
 
 from limen.config._errors import Fault, KeyPath
-from limen.config._schema import TABLES, RouteTable
+from limen.config._schema import TABLES, RouteSettings, RouteTable
 
 T = TypeVar("T")
+
+# In the order in which one writes them.
+_ROUTE_KEYS: Final = tuple(dict.fromkeys(("adapter", *RouteSettings.__struct_fields__, *RouteTable.__struct_fields__)))
 
 # Fields that take one of a few words, for the message about another one.
 _WORDS: Final[Mapping[str, str]] = {"mode": "; it is normal or always", "input": "; it lists text and image"}
@@ -19,7 +22,7 @@ _WORDS: Final[Mapping[str, str]] = {"mode": "; it is normal or always", "input":
 def known_keys(path: KeyPath) -> Sequence[str]:
     """Return the keys that a table of `limen.toml` may have."""
     names = [step for step in path if isinstance(step, str)]
-    return TABLES[names[-1]].__struct_fields__ if names[-1] in TABLES else RouteTable.__struct_fields__
+    return TABLES[names[-1]].__struct_fields__ if names[-1] in TABLES else _ROUTE_KEYS
 
 
 def convert(value: object, kind: type[T], path: KeyPath, known: Callable[[KeyPath], Sequence[str]] = known_keys) -> T:

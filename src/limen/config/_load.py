@@ -30,7 +30,7 @@ class Config(msgspec.Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """Where it came from, in words."""
+        """Origin of the configuration, in words."""
         return "the environment" if self.file is None else shown(self.file)
 
 

@@ -75,4 +75,4 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "models": ModelTable,
     "efforts": EffortTable,
 }
-"""Which struct a table of that name is, for messages that list the known keys."""
+"""Struct of each named table, for messages that list the known keys."""

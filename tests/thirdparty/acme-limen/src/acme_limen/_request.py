@@ -74,14 +74,12 @@ def _turns(writer: RequestWriter, index: int) -> Iterator[dict[str, object]]:
 
 def _turn(writer: RequestWriter, message: Message, block: ContentBlock, path: str) -> dict[str, object]:
     who = "model" if message.role == "assistant" else message.role
-    match block:
-        case TextBlock(text=text):
-            return {"who": who, "say": text}
-        case ToolCallBlock():
-            check_call(writer, block, path)
-            return {"who": who, "call": block.id, "name": block.name, "args": block.arguments or "{}"}
-        case ToolResultBlock(content=str() as text):
-            failed: dict[str, object] = {"failed": True} if block.is_error else {}
-            return {"who": who, "answers": block.tool_call_id, "say": text, **failed}
-        case _:
-            refuse_block(writer, path, "it reads text only")
+    if isinstance(block, TextBlock):
+        return {"who": who, "say": block.text}
+    if isinstance(block, ToolCallBlock):
+        check_call(writer, block, path)
+        return {"who": who, "call": block.id, "name": block.name, "args": block.arguments or "{}"}
+    if not isinstance(block, ToolResultBlock) or not isinstance(block.content, str):
+        refuse_block(writer, path, "it reads text only")
+    failed: dict[str, object] = {"failed": True} if block.is_error else {}
+    return {"who": who, "answers": block.tool_call_id, "say": block.content, **failed}
