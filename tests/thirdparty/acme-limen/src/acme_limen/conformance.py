@@ -86,7 +86,7 @@ class AcmeMock:
 
     def error_body(self, error: ProviderError) -> bytes:
         """Return an object with an error."""
-        return compact({"error": {"message": error.message, "kind": error.type, "code": error.code}}).encode()
+        return compact({"error": {"message": error.message, "type": error.type, "code": error.code}}).encode()
 
     def error_event(self, error: ProviderError) -> Send:
         """Return the same as a line."""
@@ -160,7 +160,7 @@ def _part(part: Part, call: int) -> Iterator[dict[str, object] | Raw]:
             return
 
 
-WIRE: Final = WireDescription(mock=AcmeMock(), sse=False)
+WIRE: Final = WireDescription(mock=AcmeMock(), sse=False, no_arguments="{}")
 
 
 def make(endpoint: Endpoint) -> AcmeAdapter:
