@@ -133,7 +133,7 @@ def dumps(value: object) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         # msgspec refuses lone surrogates; the standard encoder escapes them, and the escapes are what is replaced.
-        plain: object = msgspec.to_builtins(value)
+        plain: object = msgspec.to_builtins(value, builtin_types=(msgspec.Raw,))
         return msgspec.json.encode(_replaced(plain))
 
 
