@@ -27,14 +27,15 @@ class Fragment(NamedTuple):
 
 
 class Call(OpenCall):
-    """One call; `native` is the wire's id, `state` holds what only a replay needs."""
+    """One call; `native` is the wire's id, `places` its indexes there, `state` facts that only a replay needs."""
 
-    __slots__ = ("_depth", "_quoted", "_scanned", "_skip", "_started", "native", "ordinal", "state")
+    __slots__ = ("_depth", "_quoted", "_scanned", "_skip", "_started", "native", "ordinal", "places", "state")
 
     def __init__(self, ordinal: int) -> None:
         super().__init__()
         self.ordinal = ordinal
         self.native = ""
+        self.places: set[int] = set()
         self.state: dict[str, object] = {}
         self._scanned = self._depth = 0
         self._quoted = self._skip = self._started = False
@@ -108,10 +109,20 @@ class Calls:
             call.id = self._ids.make(call.ordinal)
 
     def _find(self, index: int | None, identifier: str, *, named: bool) -> Call | None:
+        known = self._by_id.get(identifier) if identifier else None
+        if known is not None and (not named or index is None or index in known.places):
+            # An id that was seen names its call whatever the index says [NQ326]; with a name at an index of its own it
+            # is a second call under a repeated id (C10).
+            return known
         if index is not None:
-            return self.by_index.get(index)
-        if identifier and (named or identifier in self._by_id):
-            return self._by_id.get(identifier)
+            found = self.by_index.get(index)
+            if found is not None or identifier or named or not self.listed:
+                return found
+            # An index without id and name, at which no call began, continues one [NQ325].
+            without = [call for call in self.listed if not call.parts]
+            return without[0] if len(without) == 1 else self.listed[-1]
+        if identifier and named:
+            return None
         return self.listed[-1] if self.listed else None
 
     def _begin(self, index: int | None) -> Call:
@@ -119,6 +130,7 @@ class Calls:
         self.listed.append(call)
         if index is not None:
             self.by_index[index] = call
+            call.places.add(index)
         return call
 
     def _identify(self, call: Call, identifier: str) -> None:

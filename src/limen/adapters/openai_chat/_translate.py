@@ -22,8 +22,18 @@ from limen.adapters.kit import (
     grown,
 )
 from limen.adapters.openai_chat._dialects import ReadingRules
-from limen.adapters.openai_chat._parse import Details, counts_of, read_image, read_messages
-from limen.adapters.openai_chat._wire import Choice, Delta, Event, Function, Identifier, Part, ToolCall
+from limen.adapters.openai_chat._parse import StateItems, counts_of, read_image, read_messages
+from limen.adapters.openai_chat._wire import (
+    CALL_STATE,
+    TURN_STATE,
+    Choice,
+    Delta,
+    Event,
+    Function,
+    Identifier,
+    Part,
+    ToolCall,
+)
 from limen.contract import (
     CallFacts,
     Failure,
@@ -62,7 +72,11 @@ class Translator:
         self._plain = not (rules.think_tags or rules.cumulative_text)
         self._ordinary = self._plain  # a text delta is just that, once the block is open
         self._tags = ThinkTags() if rules.think_tags else None
-        self._details = Details(cumulative=rules.cumulative_text)
+        self._details = StateItems(cumulative=rules.cumulative_text)
+        self._thinking = StateItems()
+        self._turn: dict[str, object] = {}
+        self._signature = ""
+        self._top_word: str | None = None
         self._calls = Calls(self._blocks.ids)
         self._usage = UsageReports(
             increments=rules.usage_increments,
@@ -76,6 +90,11 @@ class Translator:
         self._deltas = False
         self._whole = False
         self._message: bytes | None = None
+
+    @property
+    def has_word(self) -> bool:
+        """Whether a finish reason has come, in a choice or beside them."""
+        return self.ending.word is not None or self._top_word is not None
 
     def be_careful(self) -> None:
         """From now on text may hold half a surrogate pair (S5); until then none is looked for."""
@@ -98,6 +117,8 @@ class Translator:
                     and type(text) is str
                     and not (delta.tool_calls or delta.reasoning_content or delta.reasoning or delta.reasoning_text)
                     and not (delta.reasoning_details or delta.refusal or delta.function_call or delta.images)
+                    and not (delta.thinking_blocks or delta.extra_content or delta.provider_specific_fields)
+                    and not delta.reasoning_opaque
                 ):
                     self._text.parts.append(text)
                     out.append(TextDelta(self._text.index, text))
@@ -108,9 +129,11 @@ class Translator:
             if choice.finish_reason:
                 self.ending.add(choice.finish_reason)
             if choice.usage is not None:
-                self._usage.add(counts_of(choice.usage), finished=self.ending.word is not None)
+                self._usage.add(counts_of(choice.usage, self._facts.notes), finished=self.ending.word is not None)
             if self._stop_fields:
                 self._take_stop(choice)
+        if event.finish_reason:
+            self._top_word = event.finish_reason
         if event.usage is not None or event.x_groq is not None:
             self.count(event)
 
@@ -127,10 +150,13 @@ class Translator:
         if usage is None and event.x_groq is not None:
             usage = event.x_groq.usage
         if usage is not None:
-            self._usage.add(counts_of(usage), finished=self.ending.word is not None)
+            self._usage.add(counts_of(usage, self._facts.notes), finished=self.ending.word is not None)
 
     def finish(self, out: list[StreamChunk]) -> None:
         """Decide how a complete answer ended, and on a success close its blocks (C7, C12, W5)."""
+        if self.ending.word is None and self._top_word is not None:
+            # A finish reason beside the choices, where no choice ever had one.
+            self.ending.add(self._top_word)
         self._take_message(out)
         self.flush(out)
         failure = self._failure() or self._outcome(out)
@@ -179,10 +205,23 @@ class Translator:
             self._take_fragment(ToolCall(function=delta.function_call), out)
         if delta.refusal:
             self._refusal.append(delta.refusal)
+        self._keep_state(delta)
         for image in delta.images or ():
             if image is not None and image.image_url is not None and image.image_url.url:
                 self._shown = True
                 self._blocks.show(read_image(image.image_url.url), out)
+
+    def _keep_state(self, delta: Delta) -> None:
+        """Keep state of the turn that the gateway asks to have back (N4)."""
+        for name in TURN_STATE:
+            value: object = getattr(delta, name)
+            if not value:
+                continue
+            if name == "thinking_blocks":
+                self._thinking.add(value, whole=self._whole)
+                continue
+            before = self._turn.get(name)
+            self._turn[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
 
     def _take_reasoning(self, delta: Delta, out: list[StreamChunk]) -> None:
         """Each delta's reasoning comes from one source: the first of the row's that has any (W9)."""
@@ -211,6 +250,10 @@ class Translator:
             if part.thinking:
                 self._field = self._field or "content"
                 self._blocks.add(self._reasoning, part.thinking, out)
+            for piece in part.summary or ():
+                self._field = self._field or "summary"
+                self._signature = piece.signature or self._signature
+                self._blocks.add(self._reasoning, piece.text or "", out)
             self._blocks.add(self._text, part.text or "", out)
 
     def _take_odd_text(self, text: str, out: list[StreamChunk]) -> None:
@@ -237,7 +280,7 @@ class Translator:
                 and (text := function.arguments)
                 and text[0] not in DOCUMENT_STARTS
                 and not (fragment.id or function.name or function.id or fragment.extra_content or self._blocks.careful)
-                and not call.waiting
+                and not (call.waiting or fragment.provider_specific_fields)
             ):
                 call.parts.append(text)
                 out.append(ToolCallDelta(call.index, call.id, None, text))
@@ -256,8 +299,10 @@ class Translator:
         call, text = found
         if custom is not None:
             call.state["type"] = "custom"
-        if fragment.extra_content is not None:
-            call.state["extra_content"] = fragment.extra_content
+        for name in CALL_STATE:
+            value: object = getattr(fragment, name)
+            if value is not None:
+                call.state[name] = value
         self._blocks.add_arguments(call, text, out)
         if call.index < 0 and call.name and (call.id or call.parts or call.waiting):
             self._open(call, out)
@@ -316,7 +361,8 @@ class Translator:
         """Return the state that a replay needs beside the blocks: the field of reasoning, and more (R5, N4)."""
         state = StateWriter(WIRE, STATE_VERSION)
         if self._reasoning.index >= 0:
-            state.at(self._reasoning.index, {"field": self._field})
+            signature = {"signature": self._signature} if self._signature else {}
+            state.at(self._reasoning.index, {"field": self._field, **signature})
         for call in self._calls.listed:
             state.at(call.index, call.state)
         # The details of a call that was cut short go with it (C17): their id is the call's.
@@ -324,6 +370,10 @@ class Translator:
         details = [item for item in self._details.state() if item.get("id") not in cut]
         if details:
             state.field("reasoning_details", details)
+        thinking = self._thinking.state()
+        turn = {**self._turn, "thinking_blocks": thinking} if thinking else self._turn
+        if turn:
+            state.field("turn", turn)
         return state.state(len(self._blocks.opened))
 
 
