@@ -132,8 +132,8 @@ def dumps(value: object) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        # msgspec refuses lone surrogates; here they are replaced before it encodes.
-        plain: object = msgspec.to_builtins(value)
+        # msgspec refuses lone surrogates; here they are replaced before it encodes. Raw JSON is passed through.
+        plain: object = msgspec.to_builtins(value, builtin_types=(msgspec.Raw,))
         return msgspec.json.encode(_replaced(plain))
 
 
