@@ -9,6 +9,7 @@ from limen.contract import (
     GenerateOptions,
     LlmError,
     ModelSource,
+    RateLimits,
     Response,
     assemble,
     safe_cause,
@@ -19,12 +20,14 @@ from limen.runtime._interceptors import Dispatcher, Outer
 
 
 def call_info(options: GenerateOptions, dispatcher: Dispatcher) -> CallInfo:
-    """Return what is known of the call so far; of several attempts, the last is the one that is shown."""
+    """Return the facts of the call so far; of several attempts, those of the last, which is the one that is shown."""
     attempt = dispatcher.attempt
     if attempt is None:
         return CallInfo(options.provider, options.model, attempts=0)
     facts = attempt.facts or CallFacts()
-    response_model, response_id, request_id, provider_reason, stop_sequence = _words(facts)
+    response_model, response_id, request_id, provider_reason, stop_sequence = _words(
+        facts.response_model, facts.response_id, facts.request_id, facts.provider_reason, facts.stop_sequence
+    )
     return CallInfo(
         attempt.options.provider,
         attempt.options.model,
@@ -35,18 +38,13 @@ def call_info(options: GenerateOptions, dispatcher: Dispatcher) -> CallInfo:
         stop_sequence=stop_sequence,
         attempts=dispatcher.attempts,
         first_event_ms=attempt.first_event_ms if facts.first_event_ms is None else facts.first_event_ms,
+        rate_limits=facts.rate_limits if type(facts.rate_limits) is RateLimits else None,
+        notes=[note for note in _words(*facts.notes) if note is not None],
     )
 
 
-def _words(facts: CallFacts) -> list[str | None]:
-    """Return the provider's own words, without any credential that it may have repeated (E5)."""
-    given: tuple[object, ...] = (
-        facts.response_model,
-        facts.response_id,
-        facts.request_id,
-        facts.provider_reason,
-        facts.stop_sequence,
-    )
+def _words(*given: object) -> list[str | None]:
+    """Return the texts among these, without any credential that a provider may have repeated (E5)."""
     words = [word if type(word) is str else None for word in given]
     together = "\n".join(filter(None, words))
     # One scan of all of them together: a provider that repeats a key is rare.
