@@ -22,8 +22,6 @@ HEADLESS = {"What", "Whatever", "Where", "Wherever", "Who", "Whoever", "Whose", 
 NOT_YET = {
     "": "`sync.py` names results by clauses",
     "adapters": "rewritten together with the move of the shared wire code into `adapters/kit`",
-    "cli": "rewritten together with the command's output",
-    "config": "rewritten together with the options of routes",
     "runtime": "rewritten together with the smaller number of modules",
     "testing": "rewritten together with `testing/wires`",
     "transport": "rewritten together with the connections",

@@ -1,6 +1,7 @@
 """The commands beside `stream`: what is configured, what would be sent, what was answered, fixtures, the mock."""
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -373,7 +374,10 @@ def test_a_request_is_the_one_that_a_call_sends(
         ('{"messages": 3}', "INVALID_OPTIONS: this is not the JSON of a request: "),
         ("none.json", "INVALID_OPTIONS: none.json: No such file or directory"),
         ('{"messages": [{"role": "assistant", "content": []}]}', "INVALID_OPTIONS: messages[0]"),
-        ('{"seed": 3}', "UNSUPPORTED: seed cannot be sent"),
+        (
+            '{"seed": 3, "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]}',
+            "UNSUPPORTED: seed cannot be sent",
+        ),
     ],
 )
 def test_a_request_that_is_none(run: Run, tmp_path: Path, options: str, message: str) -> None:
@@ -545,7 +549,7 @@ def test_a_route_without_dialect_and_key_is_the_providers_own(
     )
 
     assert (routes.code, doctor.code, request.code) == (0, 0, 0), (routes, doctor, request)
-    assert routes.out.splitlines()[1].split("  ") == [
+    assert re.split(" {2,}", routes.out.splitlines()[1]) == [
         "work",
         "openai-chat (openai)",
         "https://api.openai.com/v1",

@@ -329,6 +329,10 @@ base_url = "http://127.0.0.1:8080/v1"
 adapter = "openai-chat"
 api_key_env = "K"
 base_url = "http://api.localhost:8080/v1"
+[routes.dot]
+adapter = "openai-chat"
+api_key_env = "K"
+base_url = "http://localhost.:8080/v1"
 [routes.there]
 adapter = "openai-chat"
 api_key_env = "K"
@@ -339,7 +343,7 @@ adapter = "openai-chat"
 base_url = "http://far.example/v1"
 """
 
-    assert len(load(write(allowed)).routes) == 4
+    assert len(load(write(allowed)).routes) == 5
 
 
 def test_relative_paths_belong_to_the_file(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

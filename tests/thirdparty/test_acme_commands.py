@@ -1,6 +1,7 @@
 """An adapter of another distribution behind every command: nothing in limen knows it, and nothing treats it apart."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from acme_limen.conformance import WIRE
 from cli._command import KEY, Done, command, environment
 from limen.testing.server import MockProvider
 
-SOURCE = str(Path(__file__).parent / "acme-limen" / "src")
+ACME = Path(__file__).parent / "acme-limen"
 ANSWER = b'{"say":"Hel"}\n{"say":"lo"}\n{"end":"done","count":{"in":3,"out":1}}\n{"bye":true}\n'
 
 
@@ -35,7 +36,11 @@ def mock() -> Iterator[MockProvider]:
 @pytest.fixture
 def process(mock: MockProvider, tmp_path: Path) -> dict[str, str]:
     """The environment of a process that finds Acme's distribution, its key and its address."""
-    acme = {"ACME_API_KEY": KEY, "ACME_BASE_URL": mock.base_url("acme-lines"), "PYTHONPATH": SOURCE}
+    acme = {
+        "ACME_API_KEY": KEY,
+        "ACME_BASE_URL": mock.base_url("acme-lines"),
+        "PYTHONPATH": f"{ACME / 'src'}{os.pathsep}{ACME / 'metadata'}",
+    }
     return environment(tmp_path, acme)
 
 

@@ -11,7 +11,6 @@ from limen.adapters.kit import (
     Ending,
     FinishMeaning,
     Fragment,
-    MalformedCall,
     OpenText,
     StateWriter,
     first_count,
@@ -49,7 +48,7 @@ class Translator:
         self._blocks = Blocks(id_seed)
         self._blocks.careful = True  # `loads` lets half a surrogate pair through, and any line may hold one (S5)
         self._text, self._reasoning = OpenText("text"), OpenText("reasoning")
-        self._calls = Calls(self._blocks.ids)
+        self._calls = Calls(self._blocks)
         self._count: WireCount | None = None
         self._seal = self._why = ""
 
@@ -59,7 +58,7 @@ class Translator:
         self._blocks.add(self._text, line.say or "", out)
         self._seal = line.seal or self._seal
         if line.call is not None:
-            self._take_call(Fragment(line.call, line.id or "", line.name or "", line.args or ""), out)
+            self._calls.take(Fragment(line.call, line.id or "", line.name or "", line.args or ""), out)
         self._count = merged(self._count, line.count)
         if line.end:
             self.ending.add(line.end)
@@ -69,14 +68,14 @@ class Translator:
         """Decide how a complete answer ended, and on a success close its blocks (C7, C12)."""
         if self.ending.word is None:
             self.ending.add("done")  # a goodbye without a finish word is a stop
-        failure = self.ending.failure(scrub(self._why))
-        reason = self.ending.outcome(
-            calls=bool(self._calls.listed),
-            answered=not (self._text.is_blank and self._reasoning.is_blank),
-            stop_matched=self.ending.word == "stopword",
-        )
-        if failure or reason.failure:
-            self.fail(failure or reason.failure, out)
+        reason = FinishReason("error", self.ending.failure(scrub(self._why)))
+        if reason.failure is None:
+            self._calls.open_waiting(out)
+            answered = not (self._text.is_blank and self._reasoning.is_blank)
+            stopped = self.ending.word == "stopword"
+            reason = self.ending.outcome(calls=bool(self._calls.listed), answered=answered, stop_matched=stopped)
+        if reason.failure is not None:
+            self.fail(reason.failure, out)
             return
         self._blocks.end_all(out, cut=reason.kind == "max-tokens")
         state = StateWriter(WIRE, STATE_VERSION)
@@ -85,24 +84,12 @@ class Translator:
         self._tell(out)
         out.append(Finish(reason, state.state(len(self._blocks.opened))))
 
-    def fail(self, failure: Failure | None, out: list[StreamChunk]) -> None:
+    def fail(self, failure: Failure, out: list[StreamChunk]) -> None:
         """End in-band: usage where it is known, then the failure; open blocks stay open (C5, C7)."""
         for block in self._blocks.opened:
             self._blocks.flush(block, out)
         self._tell(out)
         out.append(Finish(FinishReason("error", failure)))
-
-    def _take_call(self, fragment: Fragment, out: list[StreamChunk]) -> None:
-        found = self._calls.take(fragment)
-        if found is None:
-            return
-        call, text = found
-        if not call.name:
-            raise MalformedCall(f"the call {fragment.index} began without a name")
-        if call.index < 0:
-            self._calls.identify_late(call)
-            self._blocks.open_call(call, out)
-        self._blocks.add_arguments(call, text, out)
 
     def _tell(self, out: list[StreamChunk]) -> None:
         self._facts.provider_reason = self.ending.word
