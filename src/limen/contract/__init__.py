@@ -1,7 +1,8 @@
-"""The vocabulary and its rules; no I/O, and of third parties only msgspec.
+"""Vocabulary of requests and answers, and the rules that bind them; no I/O, msgspec the only third party.
 
 Values are immutable, hashable and have one JSON form (`encode`, `decode_*`). `_grammar` decides which chunk may
-follow which; `_assembler` turns chunks into a `Response`; `_ports` are the seams to everything else.
+follow which; `_assembler` turns chunks into a `Response`; `_ports` are the interfaces of adapters, interceptors,
+wires and taps.
 """
 
 from limen.contract import _codes as codes

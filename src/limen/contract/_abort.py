@@ -1,7 +1,6 @@
-"""Cancellation: a controller that anyone may fire, a signal that everyone may watch.
+"""Cancellation: a controller that aborts, and its signal, which calls watch.
 
-`abort()` is idempotent and may come from any thread (Q6). Nothing here needs an event loop until
-somebody awaits `wait()`.
+`abort()` is idempotent and may come from any thread (Q6). An event loop is needed only by `wait()`.
 """
 
 import threading
@@ -9,9 +8,9 @@ from collections.abc import Callable
 
 
 class AbortError(Exception):
-    """The caller's own abort, with the reason that was given to `abort()`.
+    """Cancellation by the caller, with the `reason` that was given to `abort()`.
 
-    Its text never contains the reason: a reason is the caller's object and may be anything.
+    Its text never contains the reason, which is an object of the caller's and may hold a secret.
     """
 
     def __init__(self, reason: object = None) -> None:
@@ -23,7 +22,7 @@ class AbortError(Exception):
 
 
 class AbortSignal:
-    """The watching end: `aborted`, `reason`, `await wait()`, `raise_if_aborted()`.
+    """Watched side of a cancellation: `aborted`, `reason`, `await wait()`, `raise_if_aborted()`.
 
     A signal is made by `AbortController`; it is compared by identity and is no part of a value's JSON form.
     """
@@ -38,12 +37,12 @@ class AbortSignal:
 
     @property
     def aborted(self) -> bool:
-        """Whether `abort()` was called; never goes back to false."""
+        """True once `abort()` was called; never false again."""
         return self._aborted
 
     @property
     def reason(self) -> object:
-        """What was given to the first `abort()`; `None` before it and for an abort without a reason."""
+        """Argument of the first `abort()`; `None` before it and for an abort without a reason."""
         return self._reason
 
     def raise_if_aborted(self) -> None:
@@ -54,7 +53,7 @@ class AbortSignal:
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` once on abort, in the aborting thread, or now if that has happened.
 
-        Returns a function that takes the callback back; calling it twice is harmless.
+        Returns a function that removes the callback; calling it twice is harmless.
         """
         token = object()
         with self._lock:
@@ -85,7 +84,7 @@ class AbortSignal:
             try:
                 loop.call_soon_threadsafe(resolve)
             except RuntimeError:
-                # The waiter's loop was closed: its task is gone, and there is nobody left to wake.
+                # The waiter's loop was closed, and its task with it: there is nothing left to wake.
                 return
 
         remove = self.on_abort(wake)
@@ -106,14 +105,14 @@ class AbortSignal:
         for callback in callbacks:
             try:
                 callback()
-            except Exception as failure:  # noqa: BLE001 - one watcher's bug must not keep the others from hearing
+            except Exception as failure:  # noqa: BLE001 - one callback's bug must not keep the others from being called
                 failures.append(failure)
         if failures:
             raise failures[0]
 
 
 class AbortController:
-    """The firing end: hand `signal` to a call, call `abort(reason)` to end it."""
+    """Aborting side of a cancellation: give `signal` to a call, and call `abort(reason)` to end it."""
 
     __slots__ = ("signal",)
 

@@ -1,4 +1,4 @@
-"""What a request must be before it costs anything: each field of its kind, and a history that can be served."""
+"""Check of a request before any I/O: the type of each field, and the history."""
 
 from collections.abc import Iterable
 from typing import Final, NoReturn
@@ -24,10 +24,10 @@ _KINDS: Final[tuple[tuple[str, tuple[type, ...], str], ...]] = (
 
 
 def check_request(options: GenerateOptions) -> None:
-    """Raise `INVALID_OPTIONS`, naming the field or `messages[i]`, for a request that is wrong by itself (Q1, N1).
+    """Raise `INVALID_OPTIONS`, naming the field or `messages[i]`, for a request that no wire could send (Q1, N1).
 
-    What a field may say is for the wire to judge; here it is only of the kind that it is declared to be. A static
-    checker says the same, of programs that have one.
+    Each field is checked against its declared type, as a static type checker would; its value is checked by the
+    wire.
     """
     if options.model == "":
         raise LlmError("model is empty; name one of the route's models", codes.INVALID_OPTIONS, phase="resolve")
@@ -35,7 +35,7 @@ def check_request(options: GenerateOptions) -> None:
         value: object = getattr(options, name)
         if value is None and name != "model":
             continue
-        # True is an int to isinstance, and is no number here.
+        # isinstance takes True for an int; it is no number here.
         if not isinstance(value, kinds) or (type(value) is bool and bool not in kinds):
             _refuse(name, value, words)
     _check_each("tools", options.tools, ToolSpec, "a ToolSpec")

@@ -1,4 +1,4 @@
-"""When to try again, as data; the executor lives in the runtime (R9)."""
+"""Retry policy, as data; the runtime executes it (R9)."""
 
 import math
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ MAX_DELAY_MS: Final = 2_147_483_647
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`normal` retries the listed codes up to `max_retries` times; `always` retries every failure without end.
+    """Retry policy: `normal` retries the listed codes up to `max_retries` times, `always` every failure without end.
 
     Delays start at `initial_delay_ms`, double up to `max_delay_ms`, and vary by `jitter` (0.1 is ± 10 %).
-    Raises `ValueError` on values that no policy can have. Spelled in snake case everywhere, as in `limen.toml`.
+    Raises `ValueError` on values that no policy can have. Its JSON form is in snake case, as in `limen.toml`.
     """
 
     mode: Literal["normal", "always"] = "normal"

@@ -3,9 +3,8 @@
 import re
 from typing import Final, NamedTuple
 
-from limen.adapters.kit._blocks import OpenCall
-from limen.adapters.kit._ids import CallIds
-from limen.contract import replace_surrogates
+from limen.adapters.kit._blocks import Blocks, OpenCall
+from limen.contract import StreamChunk, replace_surrogates
 
 # A fragment that begins so may begin another JSON document: only then is the text before it looked at.
 DOCUMENT_STARTS: Final = "{ \t\r\n"
@@ -69,21 +68,46 @@ class Call(OpenCall):
 
 
 class Calls:
-    """The calls of one answer, in the order in which they began."""
+    """The calls of one answer, in the order in which they began; they open in the answer's blocks."""
 
-    __slots__ = ("_by_id", "_ids", "by_index", "listed")
+    __slots__ = ("_blocks", "_by_id", "by_index", "listed")
 
-    def __init__(self, ids: CallIds) -> None:
+    def __init__(self, blocks: Blocks) -> None:
         self.listed: list[Call] = []
         self.by_index: dict[int | None, Call] = {}
         self._by_id: dict[str, Call] = {}
-        self._ids = ids
+        self._blocks = blocks
 
-    def take(self, fragment: Fragment) -> tuple[Call, str] | None:
-        """Find or begin the call of a fragment; return it and the arguments to add, or `None` where nothing is said.
+    def take(self, fragment: Fragment, out: list[StreamChunk]) -> Call | None:
+        """Add a fragment to the call it belongs to; return the call, or `None` where the fragment says nothing.
 
-        Raises `MalformedCall` for a fragment that fits no call.
+        The call opens once it has its name, and its id or arguments (W4). Raises `MalformedCall` for a fragment that
+        fits no call.
         """
+        found = self._place(fragment)
+        if found is None:
+            return None
+        call, text = found
+        self._blocks.add_arguments(call, text, out)
+        if call.index < 0 and call.name and (call.id or call.parts or call.waiting):
+            self._open(call, out)
+        return call
+
+    def open_waiting(self, out: list[StreamChunk]) -> None:
+        """Open, at the end, the calls that waited for their id (W4); one without a name is `MalformedCall`."""
+        for call in self.listed:
+            if call.index < 0:
+                self._open(call, out)
+
+    def _open(self, call: Call, out: list[StreamChunk]) -> None:
+        if not call.name:
+            raise MalformedCall(f"the tool call {call.native or call.ordinal!r} never got a name")
+        if not call.id:
+            call.id = self._blocks.ids.make(call.ordinal)
+        self._blocks.open_call(call, out)
+
+    def _place(self, fragment: Fragment) -> tuple[Call, str] | None:
+        """Find or begin the call of a fragment; return it and the arguments to add."""
         index, identifier, name, text = fragment
         call = self._find(index, identifier, named=bool(name))
         if call is None:
@@ -102,11 +126,6 @@ class Calls:
         self._identify(call, identifier)
         call.name = call.name or replace_surrogates(name)
         return call, text
-
-    def identify_late(self, call: Call) -> None:
-        """Make the id of a call that must open now and got none from the wire (W4)."""
-        if not call.id:
-            call.id = self._ids.make(call.ordinal)
 
     def _find(self, index: int | None, identifier: str, *, named: bool) -> Call | None:
         known = self._by_id.get(identifier) if identifier else None
@@ -139,7 +158,7 @@ class Calls:
         call.native = identifier
         self._by_id[identifier] = call
         if not call.id:
-            call.id = self._ids.take(identifier, call.ordinal)
+            call.id = self._blocks.ids.take(identifier, call.ordinal)
 
 
 def _begins_document(text: str) -> bool:

@@ -16,8 +16,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-import msgspec
-
 from limen.adapters.kit import (
     OutgoingIds,
     RequestWriter,
@@ -31,7 +29,7 @@ from limen.adapters.kit import (
     refuse_block,
 )
 from limen.adapters.openai_chat._dialects import Dialect
-from limen.adapters.openai_chat._wire import CALL_STATE, TURN_STATE
+from limen.adapters.openai_chat._wire import CALL_STATE, REPLAY_VERSION, TURN_STATE, ReplayEntry, ReplayState
 from limen.contract import (
     ContentBlock,
     GenerateOptions,
@@ -47,30 +45,11 @@ from limen.contract import (
 
 WireMessage: TypeAlias = dict[str, object]
 
-REPLAY_VERSION: Final = 1
 ERROR_MARK: Final = "Error: "
 """Stands before the text of a tool result with `is_error`."""
 
 
-class _ReplayEntry(msgspec.Struct):
-    """The state of one block: the name that its reasoning came under, or a call's kind and what came with it."""
-
-    field: str | None = None
-    type: str | None = None
-    signature: str | None = None
-    extra_content: Mapping[str, object] | None = None
-    provider_specific_fields: Mapping[str, object] | None = None
-
-
-class _ReplayState(msgspec.Struct):
-    """The replay state of one assistant turn on this wire."""
-
-    blocks: tuple[_ReplayEntry | None, ...]
-    reasoning_details: tuple[object, ...] | None = None
-    turn: Mapping[str, object] | None = None
-
-
-_NO_REPLAY: Final = _ReplayState(())
+_NO_REPLAY: Final = ReplayState(())
 
 
 class HistoryWriter:
@@ -176,7 +155,7 @@ class HistoryWriter:
                 wire[name] = (state.turn or {})[name]
         return wire
 
-    def _call(self, block: ToolCallBlock, entry: _ReplayEntry | None) -> WireMessage:
+    def _call(self, block: ToolCallBlock, entry: ReplayEntry | None) -> WireMessage:
         call_id = block.id if self._ids is None else self._ids[block.id]
         if self._row.tool_result_names:
             self._names[block.id] = block.name
@@ -277,9 +256,9 @@ class HistoryWriter:
         url = block.url if block.data is None else f"data:{block.media_type};base64,{base64_of(block)}"
         return {"type": "image_url", "image_url": {"url": url or ""}}
 
-    def _replay(self, index: int, message: Message) -> _ReplayState:
+    def _replay(self, index: int, message: Message) -> ReplayState:
         state = read_state(
-            message, index, _ReplayState, wire=self._row.wire, version=REPLAY_VERSION, dropped=self._dropped
+            message, index, ReplayState, wire=self._row.wire, version=REPLAY_VERSION, dropped=self._dropped
         )
         if state is None:
             return _NO_REPLAY

@@ -19,6 +19,7 @@ from limen.adapters.kit import (
 )
 from limen.adapters.openai_chat._wire import (
     COUNTS,
+    TURN_STATE,
     Delta,
     Event,
     Fault,
@@ -223,6 +224,33 @@ class StateItems:
         return [
             {**item.fields, item.place: "".join(item.parts)} if any(item.parts) else item.fields for item in self._items
         ]
+
+
+class TurnState:
+    """State of a turn that its gateway asks to have back, by the fields of `TURN_STATE` (N4)."""
+
+    __slots__ = ("_fields", "_thinking")
+
+    def __init__(self) -> None:
+        self._fields: dict[str, object] = {}
+        self._thinking = StateItems()
+
+    def keep(self, delta: Delta, *, whole: bool) -> None:
+        """Take one delta's fields: thinking blocks are joined, objects merged, anything else replaced."""
+        for name in TURN_STATE:
+            value: object = getattr(delta, name)
+            if not value:
+                continue
+            if name == "thinking_blocks":
+                self._thinking.add(value, whole=whole)
+                continue
+            before = self._fields.get(name)
+            self._fields[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+
+    def fields(self) -> dict[str, object]:
+        """Return the fields as they are to be sent back."""
+        thinking = self._thinking.state()
+        return {**self._fields, "thinking_blocks": thinking} if thinking else self._fields
 
 
 def counts_of(report: Usage, notes: list[str]) -> PromptCounts:

@@ -6,14 +6,13 @@ Pure: no I/O, no clock. What cannot be read raises `ValueError` or one of `UNREA
 
 from typing import Final
 
+from limen.adapters._vendors import CHAT
 from limen.adapters.kit import (
     DOCUMENT_STARTS,
     Blocks,
-    Call,
     Calls,
     Ending,
     Fragment,
-    MalformedCall,
     OpenBlock,
     OpenText,
     StateWriter,
@@ -22,10 +21,10 @@ from limen.adapters.kit import (
     grown,
 )
 from limen.adapters.openai_chat._dialects import ReadingRules
-from limen.adapters.openai_chat._parse import StateItems, counts_of, read_image, read_messages
+from limen.adapters.openai_chat._parse import StateItems, TurnState, counts_of, read_image, read_messages
 from limen.adapters.openai_chat._wire import (
     CALL_STATE,
-    TURN_STATE,
+    REPLAY_VERSION,
     Choice,
     Delta,
     Event,
@@ -50,9 +49,7 @@ from limen.contract import (
     scrub,
 )
 
-WIRE: Final = "openai-chat"
 _CONTENT: Final = Delta.__struct_fields__
-STATE_VERSION: Final = 1
 _NO_FUNCTION: Final = Function()
 
 
@@ -73,11 +70,10 @@ class Translator:
         self._ordinary = self._plain  # a text delta is just that, once the block is open
         self._tags = ThinkTags() if rules.think_tags else None
         self._details = StateItems(cumulative=rules.cumulative_text)
-        self._thinking = StateItems()
-        self._turn: dict[str, object] = {}
+        self._state = TurnState()
         self._signature = ""
         self._top_word: str | None = None
-        self._calls = Calls(self._blocks.ids)
+        self._calls = Calls(self._blocks)
         self._usage = UsageReports(
             increments=rules.usage_increments,
             omits_zeros=rules.usage_omits_zeros,
@@ -165,7 +161,7 @@ class Translator:
             return
         self._blocks.end_all(out, cut=failure.kind == "max-tokens")
         self._add_usage(out)
-        out.append(Finish(failure, self._state()))
+        out.append(Finish(failure, self._replay_state()))
 
     def fail(self, failure: Failure, out: list[StreamChunk]) -> None:
         """End in-band: usage where it is known, then the failure; what is open stays open (C5, C7)."""
@@ -205,23 +201,12 @@ class Translator:
             self._take_fragment(ToolCall(function=delta.function_call), out)
         if delta.refusal:
             self._refusal.append(delta.refusal)
-        self._keep_state(delta)
+        if delta.thinking_blocks or delta.reasoning_opaque or delta.extra_content or delta.provider_specific_fields:
+            self._state.keep(delta, whole=self._whole)
         for image in delta.images or ():
             if image is not None and image.image_url is not None and image.image_url.url:
                 self._shown = True
                 self._blocks.show(read_image(image.image_url.url), out)
-
-    def _keep_state(self, delta: Delta) -> None:
-        """Keep state of the turn that the gateway asks to have back (N4)."""
-        for name in TURN_STATE:
-            value: object = getattr(delta, name)
-            if not value:
-                continue
-            if name == "thinking_blocks":
-                self._thinking.add(value, whole=self._whole)
-                continue
-            before = self._turn.get(name)
-            self._turn[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
 
     def _take_reasoning(self, delta: Delta, out: list[StreamChunk]) -> None:
         """Each delta's reasoning comes from one source: the first of the row's that has any (W9)."""
@@ -293,25 +278,15 @@ class Translator:
         if custom is not None:
             name, text = custom.name or name, custom.input or text
         identifier = _id_text(fragment.id) or _id_text(function.id)
-        found = self._calls.take(Fragment(fragment.index, identifier, name, text))
-        if found is None:
+        call = self._calls.take(Fragment(fragment.index, identifier, name, text), out)
+        if call is None:
             return
-        call, text = found
         if custom is not None:
             call.state["type"] = "custom"
-        for name in CALL_STATE:
-            value: object = getattr(fragment, name)
+        for key in CALL_STATE:
+            value: object = getattr(fragment, key)
             if value is not None:
-                call.state[name] = value
-        self._blocks.add_arguments(call, text, out)
-        if call.index < 0 and call.name and (call.id or call.parts or call.waiting):
-            self._open(call, out)
-
-    def _open(self, call: Call, out: list[StreamChunk]) -> None:
-        if not call.name:
-            raise MalformedCall(f"the tool call {call.native or call.ordinal!r} never got a name")
-        self._calls.identify_late(call)
-        self._blocks.open_call(call, out)
+                call.state[key] = value
 
     def _take_stop(self, choice: Choice) -> None:
         for name in self._stop_fields:
@@ -342,9 +317,7 @@ class Translator:
 
     def _outcome(self, out: list[StreamChunk]) -> FinishReason | Failure:
         """Open the calls that waited for no more than their id (W4), and decide how the answer ended."""
-        for call in self._calls.listed:
-            if call.index < 0:
-                self._open(call, out)
+        self._calls.open_waiting(out)
         reason = self.ending.outcome(
             calls=bool(self._calls.listed),
             answered=self._shown or not (self._text.is_blank and self._reasoning.is_blank),
@@ -357,9 +330,9 @@ class Translator:
         if usage is not None:
             out.append(UsageChunk(usage))
 
-    def _state(self) -> JsonObject | None:
+    def _replay_state(self) -> JsonObject | None:
         """Return the state that a replay needs beside the blocks: the field of reasoning, and more (R5, N4)."""
-        state = StateWriter(WIRE, STATE_VERSION)
+        state = StateWriter(CHAT, REPLAY_VERSION)
         if self._reasoning.index >= 0:
             signature = {"signature": self._signature} if self._signature else {}
             state.at(self._reasoning.index, {"field": self._field, **signature})
@@ -370,8 +343,7 @@ class Translator:
         details = [item for item in self._details.state() if item.get("id") not in cut]
         if details:
             state.field("reasoning_details", details)
-        thinking = self._thinking.state()
-        turn = {**self._turn, "thinking_blocks": thinking} if thinking else self._turn
+        turn = self._state.fields()
         if turn:
             state.field("turn", turn)
         return state.state(len(self._blocks.opened))

@@ -5,6 +5,7 @@ hosts were recorded to send. Every field may be null or absent, which is one thi
 (C15). A field that is `object` here is read only in some dialects or some places, and is checked there.
 """
 
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 import msgspec
@@ -12,6 +13,8 @@ import msgspec
 from limen.adapters.kit import Count
 
 Identifier: TypeAlias = str | int | None
+
+REPLAY_VERSION: Final = 1
 
 # State that a gateway asks to have back (N4), by the place where it puts it; 2026-11. `thinking_blocks`: LiteLLM's
 # proxy in front of Claude (NQ301); `reasoning_opaque`: GitHub Copilot (NQ302); `extra_content`: Gemini's layer, on the
@@ -196,3 +199,21 @@ class Fault(msgspec.Struct, gc=False):
     error_type: object = None
     error_message: object = None
     errors: object = None
+
+
+class ReplayEntry(msgspec.Struct):
+    """The state of one block: the name that its reasoning came under, or a call's kind and what came with it."""
+
+    field: str | None = None
+    type: str | None = None
+    signature: str | None = None
+    extra_content: Mapping[str, object] | None = None
+    provider_specific_fields: Mapping[str, object] | None = None
+
+
+class ReplayState(msgspec.Struct):
+    """The replay state of one assistant turn on this wire."""
+
+    blocks: tuple[ReplayEntry | None, ...]
+    reasoning_details: tuple[object, ...] | None = None
+    turn: Mapping[str, object] | None = None
