@@ -114,6 +114,7 @@ class ToyCodec:
     def __init__(self, dialect: str = "plain", **facts: object) -> None:
         self.dialect = dialect
         self.base_url: str | None = None
+        self.path = "/say"
         self.key_variables: tuple[str, ...] = ("TOY_API_KEY",)
         self.requires_key = False
         self.default_max_tokens: int | None = None
