@@ -79,7 +79,7 @@ from limen.contract._ports import (
 )
 from limen.contract._redact import MASK, looks_secret, remember_secret, scrub
 from limen.contract._replay import aligned, replay_fault
-from limen.contract._request import check_request
+from limen.contract._request import check_request, checked
 from limen.contract._response import CallInfo, RateLimit, RateLimits, ReplayDrop, Response
 from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
 from limen.contract._tools import JsonSchema, ResponseFormat, ToolChoice, ToolChoiceOption, ToolSpec
@@ -172,6 +172,7 @@ __all__ = [
     "assistant",
     "check_history",
     "check_request",
+    "checked",
     "clean_key",
     "codes",
     "decode",

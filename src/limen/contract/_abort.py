@@ -1,9 +1,10 @@
 """Cancellation: a controller that aborts, and its signal, which calls watch.
 
-`abort()` is idempotent and may come from any thread (Q6). An event loop is needed only by `wait()`.
+`abort()` is idempotent and may come from any thread, and from a signal handler (Q6). There is no lock, since a signal
+handler runs inside of whatever the thread was doing, also while that thread holds the lock: every step is one
+operation of a dict, which no thread and no handler can interrupt. No event loop is needed before `wait()` is awaited.
 """
 
-import threading
 from collections.abc import Callable
 
 
@@ -27,28 +28,27 @@ class AbortSignal:
     A signal is made by `AbortController`; it is compared by identity and is no part of a value's JSON form.
     """
 
-    __slots__ = ("__weakref__", "_aborted", "_callbacks", "_lock", "_reason")
+    __slots__ = ("__weakref__", "_abort", "_callbacks")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._aborted = False
-        self._reason: object = None
+        # Empty, or the token and the reason of the abort that came first, under the key True.
+        self._abort: dict[bool, tuple[object, object]] = {}
         self._callbacks: dict[object, Callable[[], None]] = {}
 
     @property
     def aborted(self) -> bool:
         """True once `abort()` was called; never false again."""
-        return self._aborted
+        return bool(self._abort)
 
     @property
     def reason(self) -> object:
         """Argument of the first `abort()`; `None` before it and for an abort without a reason."""
-        return self._reason
+        return self._abort[True][1] if self._abort else None
 
     def raise_if_aborted(self) -> None:
         """Raise `AbortError` with the reason, if aborted."""
-        if self._aborted:
-            raise AbortError(self._reason)
+        if self._abort:
+            raise AbortError(self.reason)
 
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` once on abort, in the aborting thread, or now if that has happened.
@@ -56,16 +56,13 @@ class AbortSignal:
         Returns a function that removes the callback; calling it twice is harmless.
         """
         token = object()
-        with self._lock:
-            waiting = not self._aborted
-            if waiting:
-                self._callbacks[token] = callback
-        if not waiting:
+        self._callbacks[token] = callback
+        # Added before the look at the abort: one that comes in between takes the callback out, so that it runs once.
+        if self._abort and self._callbacks.pop(token, None) is not None:
             callback()
 
         def remove() -> None:
-            with self._lock:
-                self._callbacks.pop(token, None)
+            self._callbacks.pop(token, None)
 
         return remove
 
@@ -94,21 +91,21 @@ class AbortSignal:
             remove()
 
     def _fire(self, reason: object) -> None:
-        with self._lock:
-            if self._aborted:
-                return
-            self._reason = reason
-            self._aborted = True
-            callbacks = list(self._callbacks.values())
-            self._callbacks.clear()
+        token = object()
+        if self._abort.setdefault(True, (token, reason))[0] is not token:
+            return
         failures: list[Exception] = []
-        for callback in callbacks:
+        for kept in list(self._callbacks):
             try:
-                callback()
+                self._callbacks.pop(kept, _removed)()
             except Exception as failure:  # noqa: BLE001 - one callback's bug must not keep the others from being called
                 failures.append(failure)
         if failures:
             raise failures[0]
+
+
+def _removed() -> None:
+    """Do nothing, in place of a callback that was removed meanwhile."""
 
 
 class AbortController:

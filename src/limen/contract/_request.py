@@ -1,6 +1,8 @@
 """Check of a request before any I/O: the type of each field, and the history."""
 
 from collections.abc import Iterable
+from contextvars import ContextVar, Token
+from types import TracebackType
 from typing import Final, NoReturn
 
 from limen.contract import _codes as codes
@@ -23,12 +25,39 @@ _KINDS: Final[tuple[tuple[str, tuple[type, ...], str], ...]] = (
 )
 
 
+_CHECKED: Final[ContextVar[GenerateOptions | None]] = ContextVar("limen_checked_request", default=None)
+
+
+class checked:  # noqa: N801 - read as a word: `with checked(options):`
+    """Context manager in which `check_request(options)` returns at once, for this very object only.
+
+    For a caller that has checked the request and hands it on, as the runtime does around `adapter.stream(options)`:
+    the check runs once a call, and an adapter that is used without a runtime still makes it. The mark holds while the
+    block runs, in this context; a generator's body begins after it, and checks again.
+    """
+
+    __slots__ = ("_options", "_token")
+
+    def __init__(self, options: GenerateOptions) -> None:
+        self._options = options
+
+    def __enter__(self) -> None:
+        self._token: Token[GenerateOptions | None] = _CHECKED.set(self._options)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _CHECKED.reset(self._token)
+
+
 def check_request(options: GenerateOptions) -> None:
     """Raise `INVALID_OPTIONS`, naming the field or `messages[i]`, for a request that no wire could send (Q1, N1).
 
     Each field is checked against its declared type, as a static type checker would; its value is checked by the
-    wire.
+    wire. Inside of `checked(options)` nothing is left to check.
     """
+    if options is _CHECKED.get():
+        return
     if options.model == "":
         raise LlmError("model is empty; name one of the route's models", codes.INVALID_OPTIONS, phase="resolve")
     for name, kinds, words in _KINDS:

@@ -200,10 +200,15 @@ def test_what_the_wire_does_not_allow(broken: bytes) -> None:
 
 
 def test_a_count_that_is_no_whole_number() -> None:
-    """Half a token is no count; the failure is raised where the counts would have been reported."""
+    """Half a token is no count: it is unknown, costs nothing else, and leaves a note (C15)."""
     body = started() + text(0, "a") + stopped("end_turn", usage={"output_tokens": 1.5})
+    reader = WIRE.reader()
 
-    assert read_all_ways(body).code == codes.MALFORMED_RESPONSE
+    chunks = reader.feed(body) + reader.eof()
+
+    assert chunks[-2:] == [UsageChunk(TokenUsage(input_tokens=3)), Finish(FinishReason("stop"))]
+    assert reader.call_facts.notes == ["a token count of 1.5 counts as unknown"]
+    assert read_all_ways(body).chunks == chunks
 
 
 def test_malformed_says_what_and_shows_no_secret() -> None:

@@ -229,8 +229,7 @@ class History:
                     return None
                 return {"type": "thinking", "thinking": text, "signature": entry.signature}
             case ToolCallBlock():
-                check_call(self._writer, block, path)
-                self._writer.check_name(block.name, f"{path}.name", self._names)
+                check_call(self._writer, block, path, self._names)
                 arguments = arguments_object(self._writer, block, path)
                 call: WirePart = {"type": "tool_use", "id": self._ids[block.id], "name": block.name, "input": arguments}
                 if entry.caller is not None:

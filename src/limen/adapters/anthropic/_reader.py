@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from limen.adapters.anthropic._parse import leading_error, ordinary, rare, read_message, started
+from limen.adapters.anthropic._parse import Malformed, leading_error, ordinary, rare, read_message, started
 from limen.adapters.anthropic._translate import Translator
 from limen.adapters.anthropic._wire import StreamFailed
 from limen.adapters.kit import UNREADABLE, BodyReader, is_cut_short
@@ -41,7 +41,7 @@ class MessagesReader(BodyReader[SseEvent]):
                 self._take_rare(frame, out)
                 if self.done:
                     break
-        except ValueError as fault:
+        except Malformed as fault:
             self._fail(f"the answer holds {fault}")
 
     def _take_rare(self, frame: SseEvent, out: list[StreamChunk]) -> None:
@@ -74,7 +74,7 @@ class MessagesReader(BodyReader[SseEvent]):
             self.events += 1
             try:
                 self._translator.take_whole(started(message), out)
-            except ValueError as fault:
+            except Malformed as fault:
                 out.clear()
                 self._fail(f"the answer holds {fault}")
             self.done = self._translator.done

@@ -6,6 +6,7 @@ is one block here, opened by its first content. What makes no block (redacted an
 tools, citations) goes to the replay state, in its place.
 """
 
+from functools import partial
 from typing import assert_never
 
 from limen.adapters.anthropic._parse import Malformed
@@ -45,7 +46,7 @@ from limen.contract import (
 class Translator:
     """One answer in flight: `take` or `take_rare` each event in order; `done` is set with the terminal chunk.
 
-    Raises `Malformed` for an order that the wire does not allow, `ValueError` for a count that is none.
+    Raises `Malformed` for an order that the wire does not allow.
     """
 
     __slots__ = ("_by_index", "_details", "_ending", "_facts", "_last", "_preview", "_slots", "_started",
@@ -267,7 +268,7 @@ class Translator:
         self._end(reason, state, out)
 
     def _end(self, reason: FinishReason, state: JsonObject | None, out: list[StreamChunk]) -> None:
-        usage = None if self._usage is None else _counted(self._usage)
+        usage = None if self._usage is None else _counted(self._usage, self._facts.notes)
         if usage is not None:
             out.append(UsageChunk(usage))
         out.append(Finish(reason, state))
@@ -275,25 +276,25 @@ class Translator:
 
 
 def _refusal(details: WireStopDetails | None) -> str:
-    explanation = None if details is None else details.explanation
-    category = None if details is None else details.category
-    text = explanation or "the provider refused to answer or to go on"
-    return scrub(f"{text} ({category})" if category else text)
+    details = details or WireStopDetails()
+    text = details.explanation or "the provider refused to answer or to go on"
+    return scrub(f"{text} ({details.category})" if details.category else text)
 
 
-def _counted(usage: WireUsage) -> TokenUsage | None:
-    """Return the counts, which this wire has disjoint already; `None` where it named none."""
+def _counted(usage: WireUsage, notes: list[str]) -> TokenUsage | None:
+    """Return the counts, which this wire has disjoint already; `None` where it named none, doubts in `notes` (C15)."""
+    count = partial(first_count, notes=notes)
     details, split = usage.output_tokens_details, usage.cache_creation
-    thinking = None if details is None else first_count(details.thinking_tokens)
-    output, reasoning = with_reasoning(first_count(usage.output_tokens), thinking)
-    written = first_count(usage.cache_creation_input_tokens)
+    thinking = None if details is None else count(details.thinking_tokens)
+    output, reasoning = with_reasoning(count(usage.output_tokens), thinking)
+    written = count(usage.cache_creation_input_tokens)
     if written is None and split is not None:
-        parts = [first_count(split.ephemeral_5m_input_tokens), first_count(split.ephemeral_1h_input_tokens)]
+        parts = [count(split.ephemeral_5m_input_tokens), count(split.ephemeral_1h_input_tokens)]
         written = None if parts == [None, None] else sum(part or 0 for part in parts)
     found = TokenUsage(
-        input_tokens=first_count(usage.input_tokens),
+        input_tokens=count(usage.input_tokens),
         output_tokens=output,
-        cache_read_tokens=first_count(usage.cache_read_input_tokens),
+        cache_read_tokens=count(usage.cache_read_input_tokens),
         cache_write_tokens=written,
         reasoning_tokens=reasoning,
     )

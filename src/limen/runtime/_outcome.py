@@ -1,4 +1,4 @@
-"""What a call came to, from the pieces that knew (E2, R11)."""
+"""Build the `CallInfo`, and the `Response` or `LlmError`, of a call (E2, R11)."""
 
 from limen.contract import (
     Arrived,
@@ -9,22 +9,25 @@ from limen.contract import (
     GenerateOptions,
     LlmError,
     ModelSource,
+    RateLimits,
     Response,
     assemble,
     safe_cause,
     scrub,
 )
 from limen.runtime._attempt import Attempt
-from limen.runtime._chain import Dispatcher, Outer
+from limen.runtime._interceptors import Dispatcher, Outer
 
 
 def call_info(options: GenerateOptions, dispatcher: Dispatcher) -> CallInfo:
-    """Return what is known of the call: of the attempt that was made last, which is the one that is shown."""
+    """Return the facts of the call so far; of several attempts, those of the last, which is the one that is shown."""
     attempt = dispatcher.attempt
     if attempt is None:
         return CallInfo(options.provider, options.model, attempts=0)
     facts = attempt.facts or CallFacts()
-    response_model, response_id, request_id, provider_reason, stop_sequence = _words(facts)
+    response_model, response_id, request_id, provider_reason, stop_sequence = _words(
+        facts.response_model, facts.response_id, facts.request_id, facts.provider_reason, facts.stop_sequence
+    )
     return CallInfo(
         attempt.options.provider,
         attempt.options.model,
@@ -35,26 +38,21 @@ def call_info(options: GenerateOptions, dispatcher: Dispatcher) -> CallInfo:
         stop_sequence=stop_sequence,
         attempts=dispatcher.attempts,
         first_event_ms=attempt.first_event_ms if facts.first_event_ms is None else facts.first_event_ms,
+        rate_limits=facts.rate_limits if type(facts.rate_limits) is RateLimits else None,
+        notes=[note for note in _words(*facts.notes) if note is not None],
     )
 
 
-def _words(facts: CallFacts) -> list[str | None]:
-    """The provider's own words, without any credential that it may have repeated (E5)."""
-    given: tuple[object, ...] = (
-        facts.response_model,
-        facts.response_id,
-        facts.request_id,
-        facts.provider_reason,
-        facts.stop_sequence,
-    )
+def _words(*given: object) -> list[str | None]:
+    """Return the texts among these, without any credential that a provider may have repeated (E5)."""
     words = [word if type(word) is str else None for word in given]
     together = "\n".join(filter(None, words))
-    # One look at all of them: a provider that repeats a key is rare.
+    # One scan of all of them together: a provider that repeats a key is rare.
     return words if scrub(together) == together else [word and scrub(word) for word in words]
 
 
 def collect(options: GenerateOptions, dispatcher: Dispatcher, outer: Outer | None, last: Finish) -> Response | LlmError:
-    """Return the whole answer of a call that ended so, or the error that says why there is none."""
+    """Return the whole answer of a call that ended with this finish, or the error of one that failed."""
     attempt = dispatcher.attempt
     info = call_info(options, dispatcher)
     if outer is not None:
@@ -79,7 +77,7 @@ def collect(options: GenerateOptions, dispatcher: Dispatcher, outer: Outer | Non
 def _cause(attempt: Attempt, failure: Failure) -> BaseException | None:
     if attempt.failure is not failure or attempt.cause is None:
         return None
-    # An LlmError says what the new error says; what matters is what led to it.
+    # The new error repeats an LlmError; only the cause of that one adds anything.
     typed = LlmError in type(attempt.cause).__mro__
     cause = attempt.cause.__cause__ if typed else attempt.cause
     return None if cause is None else safe_cause(cause)

@@ -1,4 +1,4 @@
-"""A history that passes the check, and an account of what was done to it (N2, N3)."""
+"""Repair of a history that cannot be served, with a report of what was changed (N2, N3)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ _OBJECT: Final = msgspec.json.Decoder(dict[str, object])
 
 
 def repair_history(messages: Sequence[Message]) -> tuple[list[Message], tuple[tuple[int, str], ...]]:
-    """Return a copy that can be served, and what was done, as `(message index, words)` for each repair (N2).
+    """Return a copy that can be served, and a report: `(message index, words)` for each repair (N2).
 
-    The caller's messages stay as they are, and what needs no repair is the same object in the copy. A result that
-    stands too late moves to its turn, one that answers nothing goes; a call without a result gets an error result,
-    or goes with its replay entry if its arguments were cut short (N3); arguments that are no JSON object are wrapped
-    as `{"raw_arguments": "…"}` (C8); a repeated id of one turn is made unique; a turn that holds nothing goes.
-    Raises `TypeError` for what is no message.
+    The caller's messages are not changed, and a message that needs no repair is the same object in the copy. A result
+    that stands too late moves to its turn, and one that answers no call is dropped; a call without a result gets an
+    error result, or is dropped with its replay entry if its arguments were cut short (N3); arguments that are no JSON
+    object are wrapped as `{"raw_arguments": "…"}` (C8); a repeated id of one turn is made unique; a turn without
+    content is dropped. Raises `TypeError` for an entry that is no `Message`.
     """
     given = tuple(messages)
     for index, message in enumerate(given):
@@ -45,7 +45,7 @@ class _Call:
         self.dropped = False
 
     def answer(self) -> ToolResultBlock:
-        """The result, under the id that the call has now."""
+        """Return the result block, under the id that the call has after the repair."""
         if self.result is None:
             return ToolResultBlock(self.block.id, _NO_RESULT, is_error=True)
         if self.result.tool_call_id == self.block.id:
@@ -54,7 +54,7 @@ class _Call:
 
 
 class _Repair:
-    """First who answers whom, then what becomes of each call, then the messages anew."""
+    """Repair in three steps: match results to calls, decide about each call, rebuild the messages."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._given = messages
@@ -67,7 +67,7 @@ class _Repair:
         self.report.append((index, words))
 
     def match(self) -> None:
-        """Find the call of each result: of the nearest turn before it that still waits for one of that id."""
+        """Find the call of each result: the nearest earlier one with that id that has no result yet."""
         waiting: defaultdict[str, list[list[_Call]]] = defaultdict(list)
         for index, message in enumerate(self._given):
             if message.role == "assistant":
@@ -103,7 +103,7 @@ class _Repair:
         return taken
 
     def settle(self) -> None:
-        """Decide what becomes of each call."""
+        """Decide for each call whether it stays, gets a result, or has its arguments wrapped."""
         for call in self._calls.values():
             complete = not call.block.arguments or _is_object(call.block.arguments)
             if call.result is None and not complete:
@@ -117,7 +117,7 @@ class _Repair:
                 self._note(call.turn, f"wrapped the arguments of the call {call.block.id!r}, which are no JSON object")
 
     def rebuild(self) -> list[Message]:
-        """Return the messages anew: each turn's results directly after it, and nothing that answers nothing."""
+        """Return the new messages: each turn's results directly after it, and no result without a call."""
         made: list[Message] = []
         open_calls: list[_Call] = []
         for index, message in enumerate(self._given):
