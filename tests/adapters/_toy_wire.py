@@ -107,6 +107,7 @@ class ToyCodec:
     """One row of the toy wire; every fact may be set."""
 
     wire = "toy"
+    path = "/say"
     honours = frozenset({"seed", "max_tokens", "tools"})
     auth_headers = frozenset({"authorization"})
     credential_type: type = str
