@@ -67,7 +67,7 @@ if TYPE_CHECKING:
         encode,
     )
     from limen.contract._grammar import ChunkGrammar, GrammarError
-    from limen.contract._history import check_history
+    from limen.contract._history import check_history, check_request, checked
     from limen.contract._ports import (
         WIRE_TAP,
         Abandonable,
@@ -86,7 +86,6 @@ if TYPE_CHECKING:
         unknown_dialect,
     )
     from limen.contract._replay import aligned, replay_fault
-    from limen.contract._request import check_request, checked
     from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
 
 __all__ = [
@@ -238,7 +237,11 @@ _HOMES = {
         "ChunkGrammar",
         "GrammarError",
     ),
-    "_history": ("check_history",),
+    "_history": (
+        "check_history",
+        "check_request",
+        "checked",
+    ),
     "_ports": (
         "Abandonable",
         "AdapterCall",
@@ -259,10 +262,6 @@ _HOMES = {
     "_replay": (
         "aligned",
         "replay_fault",
-    ),
-    "_request": (
-        "check_request",
-        "checked",
     ),
     "_retry_policy": (
         "MAX_DELAY_MS",
