@@ -284,10 +284,10 @@ class RequestWriter:
 
 
 def is_json_object(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether a value of a JSON document is an object; its keys are strings since it was frozen or made here."""
+    """Tell whether a value of a JSON document is an object; its keys are strings since it was frozen or made here."""
     return isinstance(value, Mapping)
 
 
 def is_json_array(value: object) -> TypeGuard[tuple[object, ...]]:
-    """Whether a value of a frozen JSON document is an array."""
+    """Tell whether a value of a frozen JSON document is an array."""
     return isinstance(value, tuple)
