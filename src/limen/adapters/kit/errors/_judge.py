@@ -17,6 +17,10 @@ from limen.contract import MAX_DEPTH, Failure, Phase, codes, http_code, replace_
 _MAX_MESSAGE: Final = 1_000
 _MAX_WORD: Final = 200
 
+_WHICH_ADDRESS: Final = "; is base_url what stands before the wire's path?"
+# FastAPI: Not Found; Go: 404 page not found; llama.cpp: File Not Found; Azure: Resource not found [R] [NQ348].
+_BARE_404: Final = re.compile(r"(?:404[: ] ?)?(?:(?:page|file|resource|route|path) )?not found[.:]?", re.IGNORECASE)
+
 
 class ErrorRow(msgspec.Struct, frozen=True):
     """One exception that a dialect makes: where all of its conditions hold, the failure has this code.
@@ -256,6 +260,8 @@ def _word(word: str | None) -> str | None:
 def _message(facts: ErrorFacts, status: int | None, headers: Mapping[str, str]) -> str:
     if facts.message and facts.kind != "html":
         text = scrub(replace_surrogates(facts.message))
+        if status == 404 and _BARE_404.fullmatch(text):
+            text += _WHICH_ADDRESS
         return text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE - 1]}…"
     if status is None:
         said = "the stream carried an error without a message"
@@ -273,5 +279,5 @@ def _message(facts: ErrorFacts, status: int | None, headers: Mapping[str, str]) 
         target = _word(headers.get("location")) or "nowhere"
         said += f"; it redirects to {target}, and redirects are not followed: set base_url to where the API is"
     elif status == 404:
-        said += "; is base_url what stands before the wire's path?"
+        said += _WHICH_ADDRESS
     return said
