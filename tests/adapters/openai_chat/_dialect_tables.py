@@ -27,13 +27,22 @@ def _efforts(rules: EffortRules) -> str:
     return _codes(rules.levels) if rules.levels else "none"
 
 
+def _cap(row: Dialect) -> str:
+    beside = row.beside_max_tokens
+    return f"{_code(row.max_tokens_field)}, with {_json(beside)}" if beside else _code(row.max_tokens_field)
+
+
 def _effort_fields(rules: EffortRules) -> str:
     return "–" if rules.level is None else _json(rules.level)
 
 
 def _cache(rules: CacheRules) -> str:
     found = [
-        f"{hint}: {_json(what)}" if fields else f"{hint}: `cache_control` with {_json(what)}"
+        f"{hint}: without being asked"
+        if what == {}
+        else f"{hint}: {_json(what)}"
+        if fields
+        else f"{hint}: `cache_control` with {_json(what)}"
         for hint, what, fields in (
             ("short", rules.short_fields, True),
             ("short", rules.short_mark, False),
@@ -85,7 +94,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("header", lambda row: "`api-key`" if row.key_header == "api-key" else "Bearer"),
     ),
     "Fields of the request": (
-        ("output cap", lambda row: _code(row.max_tokens_field)),
+        ("output cap", _cap),
         ("asks for usage", lambda row: "yes" if row.stream_usage else "no"),
         ("system role", lambda row: _code(row.system_role)),
         ("stops", lambda row: "any" if row.max_stops is None else f"at most {row.max_stops}"),

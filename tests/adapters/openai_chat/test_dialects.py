@@ -1,13 +1,15 @@
 """The rows as a table: which there are, what each may say, and that the documentation says the same."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from adapters.openai_chat._dialect_tables import TABLES, table
+from limen import iter_chunks
 from limen.adapters.openai_chat import ROWS
 from limen.adapters.openai_chat._dialects import EffortRules
-from limen.contract import FrozenDict
+from limen.contract import BlockEnd, FrozenDict, ReasoningBlock, TextBlock
 
 PAGE = Path(__file__).parents[3] / "docs" / "dialects.md"
 
@@ -64,3 +66,16 @@ def test_a_row_that_lists_off_says_how() -> None:
 def test_rows_are_frozen_to_the_bottom() -> None:
     """Rows are shared by every adapter of the process, so nothing in them can change: all of it has a hash."""
     assert len({*ROWS.values()}) == len(ROWS)
+
+
+@pytest.mark.parametrize("name", ["groq", "perplexity", "minimax"])
+def test_thinking_inside_the_text_is_reasoning(name: str) -> None:
+    """Hosts that put <think> into the text have it read as reasoning, however the stream was cut (W9)."""
+    texts = ("<thi", "nk>Hm.</think>", "42")
+    events = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
+    events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    stream = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + b"data: [DONE]\n\n"
+    blocks = [
+        chunk.block for chunk in iter_chunks("openai-chat", [stream], dialect=name) if isinstance(chunk, BlockEnd)
+    ]
+    assert blocks == [ReasoningBlock("Hm."), TextBlock("42")]
