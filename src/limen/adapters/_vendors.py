@@ -74,6 +74,9 @@ AZURE: Final = Vendor(
     ),
 )
 
+# The same with a token of Microsoft Entra ID instead of a key; the variable is the one of OpenAI's SDK (2026-11) [D].
+AZURE_ENTRA: Final = Vendor(keys=("AZURE_OPENAI_AD_TOKEN",), errors=AZURE.errors)
+
 # https://learn.microsoft.com/azure/ai-foundry: Claude there has keys and addresses of its own (2026-11) [D]
 FOUNDRY: Final = Vendor(keys=("ANTHROPIC_FOUNDRY_API_KEY",))
 
@@ -124,7 +127,8 @@ DASHSCOPE: Final = Vendor(
     errors=ErrorRules(
         rows=(
             ErrorRow(codes.QUOTA, words=_words("allocationquota.freetieronly")),
-            ErrorRow(codes.QUOTA, sentence=_says("free (?:tier|quota)[^.]*exhausted")),
+            # 403: The free quota has been exhausted. [C]; 429: Free allocated quota exceeded. [QwenLM/qwen-code#1742]
+            ErrorRow(codes.QUOTA, sentence=_says("free (?:tier|quota)[^.]*exhausted|free allocated quota exceeded")),
             # 429 insufficient_quota stands beside Throttling.AllocationQuota: an allocated rate, not money [D 2026]
             ErrorRow(
                 codes.RATE_LIMIT,

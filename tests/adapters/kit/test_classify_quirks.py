@@ -119,3 +119,17 @@ def test_NQ348_a_404_that_says_what_is_missing_does_not_ask() -> None:
     assert (
         classify_answer(404, {}, b'{"error":{"message":"The file was not found"}}').message == "The file was not found"
     )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+        "Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at line 1, column 2",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["llamacpp", "generic"])
+def test_P5_a_500_that_no_repetition_mends_is_not_tried_again(dialect: str, message: str) -> None:
+    """llama.cpp's permanent 500s are INVALID_REQUEST, which the default policy does not try again."""
+    code = _classify(dialect, 500, {"error": {"code": 500, "message": message, "type": "server_error"}})
+    assert (code, code in RetryPolicy().codes) == (codes.INVALID_REQUEST, False)

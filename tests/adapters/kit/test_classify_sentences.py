@@ -131,6 +131,8 @@ QUOTED = [
     ("UNKNOWN_MODEL", 400, "The provided model identifier is invalid."),
     ("UNKNOWN_MODEL", 404, "Function 'f-1': Not found for account 'a-1'"),
     ("UNKNOWN_MODEL", 404, "No endpoints found for x/y."),
+    ("UNKNOWN_MODEL", 404, "The API deployment for this resource does not exist. If you created the deployment within"),
+    ("UNKNOWN_MODEL", 404, "This model version has reached the end of its life. Please refer to the AWS documentation"),
     ("UNKNOWN_MODEL", 404, "The model `x-1` has been decommissioned and is no longer supported."),
     ("UNKNOWN_MODEL", 404, "litellm.NotFoundError: NotFoundError: OpenAIException - model: x-1 does not exist"),
     ("UNKNOWN_MODEL", 400, "Model does not exist. Please check it carefully."),

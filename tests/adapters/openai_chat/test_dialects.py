@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapters.openai_chat._dialect_tables import TABLES, table
 from limen import iter_chunks
@@ -43,7 +44,7 @@ def test_local_servers_need_no_key_and_speak_plain_http(name: str) -> None:
 def test_every_other_address_is_encrypted_and_wants_a_key() -> None:
     """A hosted row has an https address, if it has one at all, and requires a key (K4, K6)."""
     hosted = {name: row for name, row in ROWS.items() if name not in LOCAL and not name.startswith("generic")}
-    assert {name for name, row in hosted.items() if row.base_url is None} == {"azure"}
+    assert {name for name, row in hosted.items() if row.base_url is None} == {"azure", "azure-entra"}
     assert all(row.requires_key and row.key_variables for row in hosted.values())
     assert all((row.base_url or "https://").startswith("https://") for row in hosted.values())
 
@@ -79,3 +80,11 @@ def test_thinking_inside_the_text_is_reasoning(name: str) -> None:
         chunk.block for chunk in iter_chunks("openai-chat", [stream], dialect=name) if isinstance(chunk, BlockEnd)
     ]
     assert blocks == [ReasoningBlock("Hm."), TextBlock("42")]
+
+
+def test_azure_takes_a_key_or_a_token_of_entra() -> None:
+    """A key goes into `api-key`, a token of Microsoft Entra ID into `Authorization: Bearer`; all else is the same."""
+    key, token = ROWS["azure"], ROWS["azure-entra"]
+    assert (key.key_header, token.key_header) == ("api-key", "bearer")
+    assert (key.key_variables[0], token.key_variables) == ("AZURE_OPENAI_API_KEY", ("AZURE_OPENAI_AD_TOKEN",))
+    assert structs.replace(token, name=key.name, vendor=key.vendor, key_header=key.key_header) == key

@@ -215,7 +215,9 @@ UNKNOWN_MODEL: Final[Sentences] = (
     r"not found the model \S",  # Moonshot 404: Not found the model kimi-x or Permission denied [C]
     r"is not a valid model(?: id)?\b",  # OpenRouter 400: openai/gpt-x is not a valid model ID [R]
     r"models/\S+ is not found for api version",  # Gemini 404 [R]
+    r"api deployment for this resource does not exist",  # Azure 404, code DeploymentNotFound [R]
     r"provided model identifier is invalid",  # Bedrock 400 [R]
+    r"model version has reached the end of its life",  # Bedrock 404: This model version has reached … [R]
     r"function '[^']*': not found for account",  # NVIDIA 404 [R 2026-08]
     r"no endpoints found for ",  # OpenRouter 404: No endpoints found for x/y. [D]
 )

@@ -66,6 +66,10 @@ AZURE: Final = Dialect(
     reading=ReadingRules(end_marker="required"),
 )
 
+# https://learn.microsoft.com/azure/ai-foundry/openai/reference (2026-10) [D]: a token of Microsoft Entra ID goes into
+# `Authorization: Bearer` in place of `api-key`; the rest is Azure's.
+AZURE_ENTRA: Final = msgspec.structs.replace(AZURE, name="azure-entra", vendor=vendors.AZURE_ENTRA, key_header="bearer")
+
 # https://api-docs.deepseek.com/guides/thinking_mode and /quick_start/error_codes (2026-10) [D]; streams of 2026-06 [R].
 # Thinking is on by default; the server gives up after 10 minutes in its queue, sending comments meanwhile [D].
 DEEPSEEK: Final = Dialect(
@@ -222,5 +226,5 @@ PERPLEXITY: Final = Dialect(
 )
 
 VENDORS: Final = (
-    OPENAI, AZURE, DEEPSEEK, DEEPSEEK_BETA, MISTRAL, XAI, MOONSHOT, DASHSCOPE, ZAI, MINIMAX, PERPLEXITY,
+    OPENAI, AZURE, AZURE_ENTRA, DEEPSEEK, DEEPSEEK_BETA, MISTRAL, XAI, MOONSHOT, DASHSCOPE, ZAI, MINIMAX, PERPLEXITY,
 )  # fmt: skip
