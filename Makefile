@@ -4,8 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Test workers, one per processor: `make test WORKERS=0` runs every test in one process.
+WORKERS ?= auto
+PARALLEL := --numprocesses $(WORKERS) --dist worksteal
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all checkpoint-05 test-clients test-litellm lint types imports gates bench bench-peers clean
+.PHONY: help demo test test-slow test-minimum checkpoint-05 test-clients test-litellm lint types coverage gates bench bench-peers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -19,10 +23,13 @@ demo: $(STAMP) ## run the two-turn tool round trip against the mock provider
 	$(BIN)/python examples/tool_roundtrip.py
 
 test: $(STAMP) ## run the default tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 test-slow: $(STAMP) ## run the long tests: mutations, load, churn
-	$(BIN)/python -m pytest -m "slow and not live"
+	$(BIN)/python -m pytest $(PARALLEL) -m "slow and not live"
+
+test-minimum: ## the default tests with the least versions of all dependencies, in an environment of their own
+	PYTHON=$(PYTHON) tests/minimum/run $(PARALLEL)
 
 checkpoint-05: $(STAMP) ## run the fixture provider's focused test, alone and without a network
 	$(BIN)/python -m pytest tests/fixture/test_provider_adapter.py
@@ -45,7 +52,7 @@ types: $(STAMP) ## mypy strict and pyright strict
 
 coverage: $(STAMP) ## default and long tests with per-file coverage gates
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -m "not live and not browser"
+	$(BIN)/python -m coverage run -m pytest $(PARALLEL) -m "not live and not browser"
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage json --quiet -o coverage-report.json
 	$(BIN)/python tests/architecture/coverage_gate.py coverage-report.json

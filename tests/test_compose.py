@@ -1,14 +1,18 @@
 """From configuration to a runtime that calls, and the wires without a network."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import limen
 from limen import _compose
-from limen.config import Route
+from limen._registration import ADAPTERS, spec_of
+from limen.config import Config, Route
 from limen.contract import LlmAdapter
 from limen.recording import Recorder
 from limen.testing.server import MockProvider
@@ -178,8 +182,11 @@ async def test_reload_takes_paths_and_documents_only(provider: MockProvider) -> 
         ({"adapter": "depseek"}, "there is no adapter 'depseek'; there are openai-chat, deepseek, anthropic-messages"),
         ({"dialect": "none-such"}, "the wire openai-chat has no dialect 'none-such'"),
         ({"path": "x"}, "the adapter deepseek has no use for path; leave it out"),
-        ({"options": {"a": 1}}, "the adapter deepseek has no use for options; leave it out"),
-        ({"adapter": "fixture"}, "the adapter fixture has no use for base_url; leave it out"),
+        (
+            {"adapter": "fixture"},
+            "the adapter fixture has no use for api_key_env, api_key_file and api_key_keyring; leave it out",
+        ),
+        ({"adapter": "fixture", "api_key_env": None}, "the adapter fixture has no use for base_url; leave it out"),
     ],
 )
 async def test_a_route_that_makes_no_adapter(provider: MockProvider, fields: dict[str, object], message: str) -> None:
@@ -229,11 +236,22 @@ async def test_a_cassette_is_a_route(provider: MockProvider, tmp_path: Path, mon
 
 
 ACME = f"""
+from typing import Literal
+
+import msgspec
+
 import limen
+from limen.adapters import AdapterSpec, WireOptions
+
+class EchoOptions(msgspec.Struct, frozen=True, kw_only=True):
+    say: str
+    times: int = 1
+    tone: Literal["plain", "formal"] = "plain"
+    parts: tuple[str, ...] = ()
 
 class Echo(limen.LlmAdapter):
-    def __init__(self, route):
-        self.said = route.options["say"]
+    def __init__(self, options):
+        self.said = " ".join((options.say,) * options.times + options.parts)
 
     async def stream(self, options):
         yield limen.BlockStart(0, "text")
@@ -241,57 +259,91 @@ class Echo(limen.LlmAdapter):
         yield limen.BlockEnd(0, limen.TextBlock(self.said))
         yield limen.Finish(limen.FinishReason("stop"))
 
+class SilentOptions(msgspec.Struct):
+    pass
+
 class Silent(limen.LlmAdapter):
+    def __init__(self, options):
+        pass
+
     def stream(self, options):
         raise limen.LlmError("there is nothing to say", "UNSUPPORTED")
 
-def no_adapter():
-    return "no adapter"
+def broken(options):
+    raise RuntimeError("cannot use {KEY}")
 
-def broken(route):
-    raise RuntimeError(f"{{route.name}} cannot use {KEY}")
+ECHO = AdapterSpec(name="echo", adapter=Echo, options=EchoOptions)
+SILENT = AdapterSpec(name="silent", adapter=Silent, options=SilentOptions)
+WRONG = AdapterSpec(name="wrong", adapter=lambda options: "no adapter", options=SilentOptions)
+BROKEN = AdapterSpec(name="broken", adapter=broken, options=SilentOptions)
 """
 ENTRY_POINTS = """
 [limen.adapters]
-echo = acme_limen_adapters:Echo
-silent = acme_limen_adapters:Silent
-wrong = acme_limen_adapters:no_adapter
-broken = acme_limen_adapters:broken
+echo = acme_limen_adapters:ECHO
+silent = acme_limen_adapters:SILENT
+wrong = acme_limen_adapters:WRONG
+broken = acme_limen_adapters:BROKEN
 gone = acme_limen_adapters:missing
+function = acme_limen_adapters:broken
+misnamed = acme_limen_adapters:ECHO
 """
+
+
+def install(folder: Path, name: str, points: str) -> None:
+    """Leave a distribution's metadata in a folder, as an installer would."""
+    information = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    (information / "entry_points.txt").write_text(points, encoding="utf-8")
 
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another distribution that brings adapters, as an installer would leave it."""
-    information = tmp_path / "acme_limen_adapters-1.0.dist-info"
-    information.mkdir()
+    """Another distribution that brings adapters."""
+    install(tmp_path, "acme-limen-adapters", ENTRY_POINTS)
     (tmp_path / "acme_limen_adapters.py").write_text(ACME, encoding="utf-8")
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-limen-adapters\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(str(tmp_path))
 
 
 @pytest.mark.usefixtures("installed")
 async def test_an_adapter_of_another_distribution() -> None:
-    """An entry point of the group `limen.adapters` is an adapter in configuration like ours; it gets its route."""
-    config = {"routes": {"a": {"adapter": "echo", "options": {"say": "hi"}}, "b": {"adapter": "silent"}}}
+    """An entry point of the group `limen.adapters` is an adapter in configuration like ours, with its own options."""
+    config = {
+        "routes": {
+            "a": {"adapter": "echo", "options": {"say": "hi", "times": 2, "parts": ["there"]}},
+            "b": {"adapter": "silent"},
+        }
+    }
 
     async with limen.open_runtime(config) as llm:
         response = await llm.complete(hello("a"))
         with pytest.raises(limen.LlmError, match="there is nothing to say"):
             await llm.complete(hello("b"))
 
-    assert response.text == "hi"
+    assert response.text == "hi hi there"
 
 
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize(
     ("adapter", "message"),
     [
-        ("wrong", "routes.a - the entry point acme_limen_adapters:no_adapter made a str, not an LlmAdapter"),
-        ("gone", "routes.a - AttributeError: module 'acme_limen_adapters' has no attribute 'missing'"),
-        ("broken", "routes.a - RuntimeError: a cannot use [redacted]"),
+        ("wrong", "routes.a - the adapter wrong made a str, which is no LlmAdapter"),
+        (
+            "gone",
+            "routes.a - acme_limen_adapters:missing of acme-limen-adapters 1.0, which the adapter gone names, cannot "
+            "be loaded: AttributeError: module 'acme_limen_adapters' has no attribute 'missing'",
+        ),
+        (
+            "function",
+            "routes.a - acme_limen_adapters:broken of acme-limen-adapters 1.0, which the adapter function names, is no "
+            "limen.adapters.AdapterSpec but a function",
+        ),
+        (
+            "misnamed",
+            "routes.a - acme_limen_adapters:ECHO of acme-limen-adapters 1.0, which the adapter misnamed names, is the "
+            "spec of an adapter of another name, 'echo'",
+        ),
+        ("broken", "routes.a - RuntimeError: cannot use [redacted]"),
     ],
 )
 async def test_an_entry_point_that_does_not_work(adapter: str, message: str) -> None:
@@ -300,30 +352,228 @@ async def test_an_entry_point_that_does_not_work(adapter: str, message: str) -> 
         async with limen.open_runtime({"routes": {"a": {"adapter": adapter}}}):
             pass
 
-    assert (caught.value.code, str(caught.value)) == ("INVALID_CONFIG", message)
+    assert (caught.value.code, caught.value.failure.message) == ("INVALID_CONFIG", message)
     assert caught.value.__context__ is None
 
 
 @pytest.mark.usefixtures("installed")
-async def test_an_entry_point_that_takes_no_route_takes_no_settings() -> None:
-    """What a third party's adapter is never told is refused in the file, not dropped (K5)."""
-    table = {"adapter": "silent", "base_url": "https://a.example/v1", "api_key_env": "LIMEN_TEST_KEY"}
+async def test_a_setting_that_the_options_type_does_not_have() -> None:
+    """A route's own key for which an adapter has no option is refused in the file, not dropped (K5)."""
+    table = {"adapter": "silent", "base_url": "https://a.example/v1"}
     with pytest.raises(limen.LlmError) as caught:
         async with limen.open_runtime({"routes": {"a": table}}):
             pass
 
-    assert (caught.value.code, str(caught.value)) == (
+    assert (caught.value.code, caught.value.failure.message) == (
         "INVALID_CONFIG",
         "routes.a - the adapter silent has no use for base_url; leave it out",
     )
 
 
-def test_a_route_does_not_show_the_password_of_its_proxy() -> None:
-    """A proxy's address may hold a password, and no repr shows one (E5)."""
-    route = Route(name="a", adapter="echo", place="[routes.a]", proxy="http://user:canary@proxy.example:1")
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("adapter", "options", "message"),
+    [
+        ("echo", {}, "routes.a - the adapter echo needs options.say"),
+        (
+            "echo",
+            {"sai": "hi"},
+            "routes.a.options.sai - unknown key of the adapter echo; options are say, times, tone, parts; did you mean "
+            "say?",
+        ),
+        ("echo", {"say": "hi", "times": "two"}, "routes.a.options.times - expected int, got str"),
+        ("echo", {"say": "hi", "parts": [1]}, "routes.a.options.parts[0] - expected str, got int"),
+        ("echo", {"say": "hi", "tone": "rude"}, "routes.a.options.tone - unknown word 'rude'"),
+        (
+            "deepseek",
+            {"base_url": "https://a.example"},
+            "routes.a.options.base_url - this is a key of the route itself: write it into [routes.a]",
+        ),
+        (
+            "deepseek",
+            {"app": "mine/1"},
+            "routes.a.options.app - a route names the application by user_agent, all routes by name in [app]",
+        ),
+        (
+            "deepseek",
+            {"keep_alive": 3},
+            "routes.a.options.keep_alive - unknown key of the adapter deepseek; there are no options beside the "
+            "route's own keys",
+        ),
+        ("fixture", {"loop": True}, "routes.a.options.loop - unknown key of the adapter fixture; there are no options"),
+    ],
+)
+async def test_an_option_that_does_not_validate(adapter: str, options: dict[str, object], message: str) -> None:
+    """Options of a route are checked against the adapter's options type, and refused with their key path (K1, K5)."""
+    with pytest.raises(limen.LlmError) as caught:
+        async with limen.open_runtime({"routes": {"a": {"adapter": adapter, "options": options}}}):
+            pass
 
-    assert repr(route).startswith("Route(name='a', adapter='echo', place='[routes.a]', dialect=None, ")
-    assert "canary" not in repr(route)
+    assert caught.value.code == "INVALID_CONFIG"
+    assert caught.value.failure.message.startswith(message)
+
+
+@pytest.mark.usefixtures("installed")
+async def test_a_name_that_two_distributions_register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that two distributions claim, limen being one, is refused with both; every other name works."""
+    points = "[limen.adapters]\necho = elsewhere:SPEC\ndeepseek = elsewhere:SPEC\n"
+    install(tmp_path / "other", "other-adapters", points)
+    monkeypatch.syspath_prepend(str(tmp_path / "other"))
+
+    messages: list[str] = []
+    for adapter in ("echo", "deepseek"):
+        with pytest.raises(limen.LlmError) as caught:
+            async with limen.open_runtime({"routes": {"a": {"adapter": adapter}}}):
+                pass
+        assert caught.value.code == "INVALID_CONFIG"
+        messages.append(caught.value.failure.message)
+    async with limen.open_runtime({"routes": {"a": {"adapter": "openai-chat"}}}) as llm:
+        routes = [info.id for info in llm.list_providers()]
+
+    begin = "routes.a - the adapter '{}' is registered by "
+    assert messages == [
+        begin.format("echo") + "other-adapters 1.0 and acme-limen-adapters 1.0; uninstall all of these but one",
+        begin.format("deepseek") + "limen and other-adapters 1.0; uninstall all of these but one",
+    ]
+    assert routes == ["a"]
+
+
+WIRES = """
+from limen.adapters import AdapterSpec, CodecWire, WireOptions
+
+def spec(name, wire):
+    return AdapterSpec(name=name, adapter=lambda options: None, options=WireOptions, wire=wire)
+
+class Row:
+    key_variables = ()
+
+FIRST = spec("first", CodecWire("lines", {"plain": Row()}, default_dialect="plain"))
+SECOND = spec("second", CodecWire("lines", {"plain": Row()}, default_dialect="plain"))
+CHAT = spec("chat", CodecWire("openai-chat", {"plain": Row()}, default_dialect="plain"))
+THIRD = spec("third", CodecWire("signs", {"plain": Row()}, default_dialect="plain"))
+"""
+
+
+def test_a_wire_that_two_distributions_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wire's name belongs to one distribution: another's is refused with both, and the rest stays usable."""
+    (tmp_path / "lines_wires.py").write_text(WIRES, encoding="utf-8")
+    install(tmp_path, "one-wires", "[limen.adapters]\nfirst = lines_wires:FIRST\nchat = lines_wires:CHAT\n")
+    install(tmp_path, "two-wires", "[limen.adapters]\nsecond = lines_wires:SECOND\nthird = lines_wires:THIRD\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    with pytest.raises(limen.LlmError) as caught:
+        limen.iter_chunks("lines", b"")
+
+    words = caught.value.failure.message
+    assert caught.value.code == "INVALID_CONFIG"
+    assert sorted(words.removeprefix("the wire 'lines' is registered by ").partition(";")[0].split(" and ")) == [
+        "one-wires 1.0",
+        "two-wires 1.0",
+    ]
+    assert list(limen.wires()) == ["openai-chat", "anthropic-messages", "signs"]
+    assert _compose.faults() == {
+        "chat": "lines_wires:CHAT of one-wires 1.0, which the adapter chat names, has a wire of its own named "
+        "'openai-chat', which is the name of limen's"
+    }
+
+
+def test_each_registration_repeats_its_spec() -> None:
+    """A row of `ADAPTERS` names adapter and wire as the spec does, so that neither need be loaded to be found."""
+    for own in ADAPTERS:
+        spec = spec_of(own.name)
+        assert (own.name, own.wire) == (spec.name, None if spec.wire is None else spec.wire.name)
+
+
+@pytest.mark.parametrize("adapter", ["deepseek", "anthropic-messages"])
+def test_a_route_loads_its_own_adapter_alone(adapter: str) -> None:
+    """`import limen` loads no adapter, and a route no other one's package."""
+    code = (
+        "import sys, limen; from limen import _compose; from limen.config import load\n"
+        "def loaded(): return sorted({n.split('.')[2] for n in sys.modules if n.startswith('limen.adapters.')})\n"
+        "before = loaded()\n"
+        f"config = load({{'routes': {{'a': {{'adapter': {adapter!r}}}}}}})\n"
+        "_compose.make_adapter(config.routes[0], config)\n"
+        "print(before, [name for name in loaded() if name[0] != '_' and name != 'kit'])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+    own = ["deepseek", "openai_chat"] if adapter == "deepseek" else ["anthropic"]
+    assert answer.stdout.strip() == f"[] {own}"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("nonsense", "base_url cannot be used: it is no http(s) address"),
+        ("http://far.example/v1", "base_url is plain http to another machine (http://far.example/v1)"),
+        ("https://far.example/v1/chat/completions", "base_url holds a part of the path that openai-chat adds itself"),
+    ],
+)
+async def test_an_address_of_the_environment_that_cannot_be_used(
+    provider: MockProvider, monkeypatch: pytest.MonkeyPatch, url: str, message: str
+) -> None:
+    """A wrong address in the environment is said by its own route when that is called; the others work (K4, K6)."""
+    monkeypatch.setenv("DEEPSEEK_API_KEY", KEY)
+    monkeypatch.setenv("DEEPSEEK_BASE_URL", provider.base_url("openai-chat"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+
+    async with limen.open_runtime() as llm:
+        routes = sorted(info.id for info in llm.list_providers())
+        answer = await llm.complete(hello("deepseek"))
+        with pytest.raises(limen.LlmError) as caught:
+            await llm.complete(hello("openai"))
+        with pytest.raises(limen.LlmError) as listing:
+            await llm.list_models("openai")
+
+    assert (routes, answer.text) == (["deepseek", "openai"], "Hello from the mock provider.")
+    assert (caught.value.code, listing.value.code) == ("INVALID_CONFIG", "INVALID_CONFIG")
+    assert caught.value.failure.message.startswith(f"the environment variable OPENAI_BASE_URL - {message}")
+
+
+@pytest.mark.parametrize(
+    ("adapter", "base_url", "wanted"),
+    [
+        ("openai-chat", "https://a.example/v1/chat/completions", "https://a.example/v1"),
+        ("openai-chat", "https://a.example/v1/chat/completions/", "https://a.example/v1"),
+        ("openai-chat", "https://a.example/chat/completions/v2", "https://a.example"),
+        ("openai-chat", "https://a.example/v1/v1", "https://a.example/v1"),
+        ("anthropic-messages", "https://a.example/anthropic/v1", "https://a.example/anthropic"),
+        ("anthropic-messages", "https://a.example/v1/messages", "https://a.example"),
+        ("anthropic-messages", "https://a.example/v1/v1/messages", "https://a.example"),
+    ],
+)
+async def test_a_base_url_with_the_wires_own_path(adapter: str, base_url: str, wanted: str) -> None:
+    """A base URL that holds what the wire adds itself is refused with the address to write (NQ348)."""
+    with pytest.raises(limen.LlmError) as caught:
+        async with limen.open_runtime({"routes": {"a": {"adapter": adapter, "base_url": base_url}}}):
+            pass
+
+    assert caught.value.code == "INVALID_CONFIG"
+    assert caught.value.failure.message.endswith(f": write {wanted} in place of {base_url}")
+
+
+@pytest.mark.parametrize(
+    "base_url", ["https://a.example/v1", "https://v1.example/api/v2/x/v2", "https://a.example/chat"]
+)
+async def test_a_base_url_that_only_looks_doubled(base_url: str) -> None:
+    """An address is refused for the wire's own path alone, not for a word of it."""
+    async with limen.open_runtime({"routes": {"a": {"adapter": "openai-chat", "base_url": base_url}}}) as llm:
+        assert [info.id for info in llm.list_providers()] == ["a"]
+
+
+async def test_a_404_names_the_address(provider: MockProvider) -> None:
+    """Where nothing is at an address, the failure names it: what is wrong is most often the base URL (NQ348)."""
+    wrong = provider.url + "/elsewhere"
+    config = {"routes": {"a": {"adapter": "openai-chat", "dialect": "vllm", "base_url": wrong}}}
+    provider.use("text+404")
+
+    async with limen.open_runtime(config) as llm:
+        with pytest.raises(limen.LlmError) as caught:
+            await llm.complete(hello("a", "m"))
+
+    assert caught.value.code == "HTTP_404"
+    assert caught.value.failure.message.endswith(f"(asked: {wrong}/chat/completions)")
 
 
 async def test_proxies_of_the_environment_reach_the_adapter(
@@ -364,12 +614,36 @@ def test_known_providers_are_rows_of_the_wires() -> None:
 
 
 def test_the_row_of_a_route() -> None:
-    """A route follows its own dialect, its adapter's, or the wire's default; a fixture follows none."""
-    routes = (("deepseek", None), ("openai-chat", None), ("openai-chat", "groq"), ("fixture", None))
+    """A route follows its own dialect, else the one that its adapter takes for its address; a fixture follows none."""
+    far = "https://a.example/v1"
+    routes: tuple[tuple[str, dict[str, str]], ...] = (
+        ("deepseek", {}),
+        ("openai-chat", {}),
+        ("openai-chat", {"base_url": far}),
+        ("openai-chat", {"dialect": "groq", "base_url": far}),
+        ("fixture", {"path": "a.json"}),
+    )
 
-    found = [_compose.codec_of(Route(name="a", adapter=name, place="", dialect=row)) for name, row in routes]
+    found = [
+        _compose.codec_of(structs.replace(Route(name="a", adapter=name, place=""), **fields)) for name, fields in routes
+    ]
 
-    assert [codec and codec.dialect for codec in found] == ["deepseek", "generic", "groq", None]
+    assert [codec and codec.dialect for codec in found] == ["deepseek", "openai", "generic", "groq", None]
+
+
+@pytest.mark.parametrize("settings", [{"dialect": "klingon"}, {"options": {"a": 1}}, {"path": "a.json"}])
+def test_the_row_of_a_route_that_cannot_be(settings: dict[str, object]) -> None:
+    """A route that makes no adapter follows no row: `INVALID_CONFIG`, as the adapter says it."""
+    route = structs.replace(Route(name="a", adapter="deepseek", place="[routes.a]"), **settings)
+
+    failures: list[str] = []
+    for ask in (_compose.codec_of, _compose.credential_of, lambda one: _compose.make_adapter(one, Config())):
+        with pytest.raises(limen.LlmError) as caught:
+            ask(route)
+        assert caught.value.code == "INVALID_CONFIG"
+        failures.append(caught.value.failure.message)
+
+    assert len(set(failures)) == 1
 
 
 def test_the_loop_is_not_needed_to_make_an_adapter(provider: MockProvider) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
@@ -487,3 +488,16 @@ def test_many_threads_share_a_runtime(llm: sync.LlmRuntime) -> None:
     assert answers == [TEXT] * 40
     llm.close()
     assert threads() == []
+
+
+def test_the_same_error_keeps_its_length() -> None:
+    """R11, E2: `response()` raises one error again and again, and its traceback does not grow."""
+    lengths: list[int] = []
+    with sync.LlmRuntime() as llm:
+        stream = llm.stream(limen.GenerateOptions("nowhere", "m", [limen.user("hi")]))
+        for _ in range(5):
+            with pytest.raises(limen.LlmError) as caught:
+                stream.response()
+            lengths.append(len(traceback.extract_tb(caught.value.__traceback__)))
+
+    assert lengths[1:] == lengths[1:2] * 4

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from limen import sync as sync
     from limen import testing as testing
     from limen import transport as transport
+    from limen import views as views
     from limen._compose import build_request, classify_error, iter_chunks, open_runtime, wires
     from limen.runtime import Fallback, LlmRuntime, ModelStream, Retry, repair_history
     from limen.transport import TransportOptions
@@ -149,7 +150,18 @@ _LAZY_NAMES = {
     "repair_history": "limen.runtime",
     "wires": "limen._compose",
 }
-_SUBMODULES = ("adapters", "config", "contract", "fixture", "recording", "runtime", "sync", "testing", "transport")
+_SUBMODULES = (
+    "adapters",
+    "config",
+    "contract",
+    "fixture",
+    "recording",
+    "runtime",
+    "sync",
+    "testing",
+    "transport",
+    "views",
+)
 
 if not TYPE_CHECKING:
     # A checker reads the imports above; a `__getattr__` that it could see would hide misspelt names from it.

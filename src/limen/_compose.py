@@ -1,66 +1,67 @@
-"""The one file that sees all: configuration to adapters to a runtime, and the wires without a network.
+"""Composition of configuration, adapters and runtime, and the wires without a network; it sees every layer.
 
-A new adapter is one row of `ADAPTERS`; its package loads when a route or a wire first needs it.
+`_registration` finds adapters by name; nothing here names one.
 """
 
-import importlib
-import inspect
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from msgspec import structs
+from msgspec import Struct
 
-from limen.config import Config, EnvironmentKey, KnownProvider, Route, Source, invalid_config, load
+from limen._registration import faults, spec_of, specs, wire_names, wire_of
+from limen.config import (
+    Config,
+    EnvironmentKey,
+    Fault,
+    KeyPath,
+    KnownProvider,
+    Route,
+    Source,
+    invalid_config,
+    load,
+    settings_of,
+)
 from limen.contract import (
     CredentialSource,
     Failure,
     GenerateOptions,
     LlmAdapter,
     LlmError,
+    ModelInfo,
     StreamChunk,
-    Wire,
     WireReader,
     WireRequest,
     check_request,
-    codes,
     foreign_text,
 )
 
 if TYPE_CHECKING:
-    from limen.adapters import Codec
+    from limen.adapters import AdapterSpec, Codec
     from limen.runtime import LlmRuntime
 
-ENTRY_POINTS: Final = "limen.adapters"
-
-
-class AdapterRow(NamedTuple):
-    """One adapter: its name in configuration, its package, its two classes, and its wire.
-
-    The row that is named like its wire is the wire's home; `dialect` is what an adapter for one provider speaks.
-    """
-
-    name: str
-    module: str
-    adapter: str
-    options: str
-    wire: str
-    dialect: str | None = None
-
-
-ADAPTERS: Final = (
-    AdapterRow("openai-chat", "limen.adapters.openai_chat", "OpenAIChatAdapter", "OpenAIChatOptions", "openai-chat"),
-    AdapterRow("deepseek", "limen.adapters.deepseek", "DeepSeekAdapter", "DeepSeekOptions", "openai-chat", "deepseek"),
-    AdapterRow(
-        "anthropic-messages", "limen.adapters.anthropic", "AnthropicAdapter", "AnthropicOptions", "anthropic-messages"
-    ),
-)
-
-FILE_ADAPTERS: Final = ("fixture", "cassette")
+T = TypeVar("T")
 
 Reads: TypeAlias = bytes | bytearray | memoryview | Iterable[bytes]
+
+__all__ = [
+    "ConfigLoader",
+    "Reads",
+    "build_request",
+    "classify_error",
+    "codec_of",
+    "credential_of",
+    "descriptions",
+    "faults",
+    "iter_chunks",
+    "known_providers",
+    "make_adapter",
+    "open_runtime",
+    "wire_names",
+    "wire_of",
+    "wires",
+]
 
 
 # -- a runtime from configuration
@@ -107,149 +108,140 @@ class ConfigLoader:
             if before is not None and before[:2] == (route, loaded.proxies):
                 made[route.name] = before
             else:
-                made[route.name] = (route, loaded.proxies, make_adapter(route, loaded))
+                made[route.name] = (route, loaded.proxies, _adapter_or_fault(route, loaded))
         self._made, self.config = made, loaded
         return [((name,), adapter) for name, (_, _, adapter) in made.items()]
 
 
-def known_providers() -> tuple[KnownProvider, ...]:
-    """Return every provider whose key has a conventional name, from the wires' dialect rows.
+def _adapter_or_fault(route: Route, config: Config) -> LlmAdapter:
+    try:
+        return make_adapter(route, config)
+    except LlmError as fault:
+        # Nobody wrote this route: one that the environment implies must not keep the others from working (K4).
+        if not route.implied:
+            raise
+        return _Unusable(fault)
 
-    Of several rows with the same key, such as a provider's beta, the first one stands for the provider.
+
+class _Unusable(LlmAdapter):
+    """The adapter of a route that the environment implies and that cannot be made: a call says why."""
+
+    def __init__(self, fault: LlmError) -> None:
+        self._fault = fault.failure
+
+    def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+        """Raise why the route cannot be used."""
+        raise LlmError.of(self._fault)
+
+    async def list_models(self, provider: str) -> Sequence[ModelInfo]:
+        """Raise why the route cannot be used."""
+        raise LlmError.of(self._fault)
+
+
+def known_providers() -> tuple[KnownProvider, ...]:
+    """Return every provider whose key has a conventional name, from the dialect rows of every wire.
+
+    Of several rows with the same key, such as a provider's beta, the first one stands for the provider; an adapter
+    that stands for single rows is used for these in place of the wire's home.
     """
+    found = list(specs())
+    alone = {
+        (spec.wire.name, dialect): KnownProvider(dialect, spec.name, dialect if place else None, (), None)
+        for spec in found
+        if spec.wire is not None
+        for place, dialect in enumerate(spec.dialects)
+    }
     rows: dict[str, KnownProvider] = {}
-    own = {row.dialect: row.name for row in ADAPTERS if row.dialect is not None}
-    for wire in _wire_names():
-        for dialect, codec in codecs_of(wire).items():
+    for spec in found:
+        if spec.wire is None or spec.dialects:
+            continue
+        for dialect, codec in spec.wire.codecs.items():
             if codec.key_variables and codec.key_variables[0] not in rows:
-                adapter, named = (own[dialect], None) if dialect in own else (wire, dialect)
-                row = KnownProvider(dialect, adapter, named, codec.key_variables, codec.base_url)
-                rows[codec.key_variables[0]] = row
+                row = alone.get((spec.wire.name, dialect)) or KnownProvider(dialect, spec.name, dialect, (), None)
+                rows[codec.key_variables[0]] = row._replace(key_variables=codec.key_variables, base_url=codec.base_url)
     return tuple(rows.values())
 
 
+# -- one adapter from one route
+
+
+def make_adapter(route: Route, config: Config) -> LlmAdapter:
+    """Make the adapter of a route; whatever is wrong with it is `INVALID_CONFIG`, naming the route."""
+    return _placed(route, config.file, lambda: _make(route, config))
+
+
 def codec_of(route: Route) -> "Codec | None":
-    """Return the dialect row that a route follows; `None` for an adapter that has no wire of limen's."""
-    for row in ADAPTERS:
-        if row.name == route.adapter:
-            codecs = codecs_of(row.wire)
-            return codecs.get(route.dialect or row.dialect or wire_of(row.wire).default_dialect)
-    return None
+    """Return the dialect row that a route follows, as its adapter resolves it; `None` for an adapter without a wire.
+
+    Raises `INVALID_CONFIG` for a route whose settings the adapter does not have, or whose dialect it does not know.
+    """
+    return _placed(route, None, lambda: _codec(spec_of(route.adapter), _settings(route)))
 
 
 def credential_of(route: Route) -> CredentialSource | None:
     """Return where a route's key comes from: where the route says, or else the provider's conventional variable.
 
     The latter only where the provider requires a key and serves at its own address: no other gets a key unasked.
+    Raises as `codec_of` does.
     """
-    codec = codec_of(route)
-    if route.credential is not None or codec is None or not codec.requires_key or route.base_url is not None:
-        return route.credential
-    return EnvironmentKey(codec.key_variables, f"as {route.place} names no key") if codec.key_variables else None
+    return route.credential if route.credential is not None else _conventional(route, codec_of(route))
 
 
-def codecs_of(wire: str) -> "Mapping[str, Codec]":
-    """Return the dialect rows of a wire by name."""
-    found: Mapping[str, Codec] = importlib.import_module(_home(wire)).WIRE.codecs
-    return found
-
-
-# -- one adapter from one route
-
-
-_SETTINGS: Final = (
-    *("dialect", "base_url", "credential", "allow_plain_http", "headers", "timeouts", "limits", "retry", "models"),
-    *("default_max_tokens", "path", "options"),
-)
-
-
-def make_adapter(route: Route, config: Config) -> LlmAdapter:
-    """Make the adapter of a route; whatever is wrong with it is `INVALID_CONFIG`, naming the route."""
-    fault: str
-    try:
-        return _make(route, config)
-    except LlmError as error:
-        fault = str(error)
-    except Exception as error:  # noqa: BLE001 - an adapter of a third party may raise anything while it is made
-        fault = f"{type(error).__name__}: {foreign_text(error)}"
-    raise invalid_config(fault, file=config.file, path=("routes", route.name))
+def _conventional(route: Route, codec: "Codec | None") -> CredentialSource | None:
+    if codec is None or not codec.requires_key or not codec.key_variables or route.base_url is not None:
+        return None
+    return EnvironmentKey(codec.key_variables, f"as {route.place} names no key")
 
 
 def _make(route: Route, config: Config) -> LlmAdapter:
-    if route.adapter in FILE_ADAPTERS:
-        return _from_file(route)
-    for row in ADAPTERS:
-        if row.name == route.adapter:
-            return _wire_adapter(row, _proxied(route, config))
-    plugins = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    if route.adapter in plugins:
-        return _plugin(plugins[route.adapter], _proxied(route, config))
-    known = ", ".join([*(row.name for row in ADAPTERS), *FILE_ADAPTERS, *sorted(plugins)])
-    raise invalid_config(f"there is no adapter {route.adapter!r}; there are {known}")
+    spec = spec_of(route.adapter)
+    settings = _settings(route)
+    codec = _codec(spec, settings)
+    if "api_key" in settings and route.credential is None:
+        settings["api_key"] = _conventional(route, codec)
+    if "transport" in spec.options.__struct_fields__:
+        address = route.base_url or (None if codec is None else codec.base_url)
+        proxy = config.proxies.of(address or "https:")
+        if proxy is not None:
+            from limen.transport import TransportOptions
+
+            settings["transport"] = TransportOptions(proxy=proxy, no_proxy=config.proxies.no_proxy)
+    make: Callable[[Struct], object] = spec.adapter
+    adapter = make(_options(spec, settings))
+    if isinstance(adapter, LlmAdapter):
+        return adapter
+    raise invalid_config(f"the adapter {spec.name} made a {type(adapter).__name__}, which is no LlmAdapter")
 
 
-def _proxied(route: Route, config: Config) -> Route:
-    """Return the route with the environment's proxy for its address, if there is one (K7)."""
-    proxy = config.proxies.of(route.base_url or "https:")
-    return structs.replace(route, proxy=proxy, no_proxy=() if proxy is None else config.proxies.no_proxy)
+def _settings(route: Route) -> dict[str, object]:
+    return settings_of(route, spec_of(route.adapter).options)
 
 
-def _wire_adapter(row: AdapterRow, route: Route) -> LlmAdapter:
-    from limen.transport import TransportOptions
-
-    _refuse(route, "path", "options")
-    settings: dict[str, object] = {
-        name: value
-        for name in ("base_url", "dialect", "timeouts", "limits", "retry", "app", "default_max_tokens")
-        if (value := getattr(route, name)) is not None
-    }
-    if route.proxy is not None:
-        settings["transport"] = TransportOptions(proxy=route.proxy, no_proxy=route.no_proxy)
-    package = importlib.import_module(row.module)
-    make_options: Callable[..., object] = getattr(package, row.options)
-    make: Callable[[object], LlmAdapter] = getattr(package, row.adapter)
-    return make(
-        make_options(
-            api_key=credential_of(route),
-            models=route.models,
-            headers=route.headers,
-            allow_plain_http=route.allow_plain_http,
-            **settings,
-        )
-    )
+def _options(spec: "AdapterSpec", settings: Mapping[str, object]) -> Struct:
+    make: Callable[..., Struct] = spec.options
+    return make(**settings)
 
 
-def _from_file(route: Route) -> LlmAdapter:
-    """Make the adapter of a route that answers from a file, with no network."""
-    _refuse(route, "dialect", "base_url", "credential", "headers", "options")
-    if route.path is None:
-        raise invalid_config(f"the adapter {route.adapter} needs path, the file that it answers from")
-    if route.adapter == "fixture":
-        from limen.fixture import FixtureLlmAdapter, load_fixture
-
-        return FixtureLlmAdapter(load_fixture(route.path))
-    from limen.recording import Cassette, CassetteAdapter
-
-    return CassetteAdapter(Cassette.load(route.path), [wire_of(name) for name in _wire_names()], models=route.models)
+def _codec(spec: "AdapterSpec", settings: Mapping[str, object]) -> "Codec | None":
+    return None if spec.codec is None else spec.codec(_options(spec, settings))
 
 
-def _plugin(point: EntryPoint, route: Route) -> LlmAdapter:
-    """Make an adapter of another distribution: a callable that takes the route, or nothing and then uses nothing."""
-    make: Callable[..., object] = point.load()
-    takes_route = bool(inspect.signature(make).parameters)
-    if not takes_route:
-        _refuse(route, *_SETTINGS)
-    adapter = make(route) if takes_route else make()
-    if not isinstance(adapter, LlmAdapter):
-        raise invalid_config(f"the entry point {point.value} made a {type(adapter).__name__}, not an LlmAdapter")
-    return adapter
-
-
-def _refuse(route: Route, *fields: str) -> None:
-    for field in fields:
-        if getattr(route, field):
-            name = "api_key_env, api_key_file and api_key_keyring" if field == "credential" else field
-            raise invalid_config(f"the adapter {route.adapter} has no use for {name}; leave it out")
+def _placed(route: Route, file: Path | None, work: Callable[[], T]) -> T:
+    """Do work on a route's adapter; what goes wrong becomes `INVALID_CONFIG` with the route's place."""
+    path: KeyPath = ("routes", route.name)
+    message: str
+    try:
+        return work()
+    except Fault as fault:
+        message, path = fault.message, fault.path
+    except LlmError as error:
+        message = error.failure.message
+    except Exception as error:  # noqa: BLE001 - an adapter of a third party may raise anything while it is made
+        message = f"{type(error).__name__}: {foreign_text(error)}"
+    # Raised out here, so that no exception chain holds what a foreign exception says (E5).
+    if route.implied:
+        raise invalid_config(f"{route.place} - {message}")
+    raise invalid_config(message, file=file, path=path)
 
 
 # -- the wires without a network
@@ -257,7 +249,16 @@ def _refuse(route: Route, *fields: str) -> None:
 
 def wires() -> Mapping[str, tuple[str, ...]]:
     """Return the dialects of every wire, by the wire's name."""
-    return {name: tuple(wire_of(name).dialects) for name in _wire_names()}
+    return {name: tuple(wire_of(name).dialects) for name in wire_names()}
+
+
+def descriptions() -> Mapping[str, str]:
+    """Return where each wire's description for the conformance kit and the mock provider is, as `module:attribute`."""
+    return {
+        spec.wire.name: spec.description
+        for spec in reversed(list(specs()))
+        if spec.wire is not None and spec.description is not None
+    }
 
 
 def iter_chunks(wire: str, reads: Reads, *, dialect: str | None = None, id_seed: bytes = b"") -> Iterator[StreamChunk]:
@@ -296,21 +297,3 @@ def classify_error(
 ) -> Failure:
     """Say what a failed HTTP answer means on this wire (section 3)."""
     return wire_of(wire).classify(status, headers, body, dialect=dialect)
-
-
-def wire_of(name: str) -> Wire:
-    """Return a wire by name; an unknown one is `UNSUPPORTED`."""
-    found: Wire = importlib.import_module(_home(name)).WIRE
-    return found
-
-
-def _home(wire: str) -> str:
-    for row in ADAPTERS:
-        if row.name == row.wire == wire:
-            return row.module
-    known = ", ".join(_wire_names())
-    raise LlmError(f"there is no wire {wire!r}; there are {known}", codes.UNSUPPORTED, phase="resolve")
-
-
-def _wire_names() -> list[str]:
-    return [row.wire for row in ADAPTERS if row.name == row.wire]

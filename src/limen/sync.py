@@ -1,7 +1,7 @@
-"""The same calls without async: a loop in a thread of its own, one per runtime.
+"""Calls without async: each runtime runs an event loop in a thread of its own.
 
 Any thread may call; a stream is read by one thread at a time, and `close()` from another one ends that read with its
-terminal chunk. Ctrl-C while the main thread waits aborts the call that it waits for.
+terminal chunk. Ctrl-C while the main thread waits for a call cancels that call.
 """
 
 import asyncio
@@ -39,18 +39,18 @@ __all__ = ["LlmRuntime", "ModelStream", "PreparedCall", "open_runtime"]
 
 T = TypeVar("T")
 
-# A wait comes up for air: Windows does not interrupt one for Ctrl-C, and elsewhere a signal that arrives in the moment
-# in which a wait begins is not noticed by it.
-_POLL_S: Final = 0.1 if sys.platform == "win32" else 0.5
+# Seconds after which a wait looks for Ctrl-C: Windows does not interrupt a wait for it, and elsewhere a signal that
+# arrives just as a wait begins is not noticed by it.
+POLL_S: Final = 0.1 if sys.platform == "win32" else 0.5
 
 
 def open_runtime(path: Source = None, *, app: str | None = None) -> "LlmRuntime":
-    """Open a runtime as `limen.open_runtime` does; use it in a `with`, or call `close()`."""
+    """Open a runtime from configuration, as `limen.open_runtime` does; use it in a `with`, or call `close()`."""
     return LlmRuntime(lambda: _compose.open_runtime(path, app=app))
 
 
 class LlmRuntime:
-    """A runtime and the thread that runs it; made by `open_runtime`, or bare for adapters registered by hand."""
+    """Runtime in a thread of its own: made by `open_runtime`, or without routes, for adapters registered by hand."""
 
     def __init__(self, make: "Callable[[], AbstractAsyncContextManager[runtime.LlmRuntime]] | None" = None) -> None:
         self._thread = _LoopThread(make or _bare)
@@ -58,45 +58,45 @@ class LlmRuntime:
     # -- calls
 
     def stream(self, options: GenerateOptions) -> "ModelStream":
-        """Begin a call: iterate the result, or ask for its `response()`; use it in a `with` to leave early."""
+        """Return the stream of one call: iterate it, or ask for its `response()`; a `with` closes it early."""
         return ModelStream(self._thread, lambda: self._thread.runtime.stream(options))
 
     def complete(self, options: GenerateOptions) -> Response:
-        """Return the collected answer, under the retry policy; raises `LlmError` with `.partial` on failure."""
+        """Make one call and return the whole answer; raises a failure as `LlmError`, with `.partial`."""
         return self._thread.call(lambda: self._thread.runtime.complete(options))
 
     def prepare_call(self, options: GenerateOptions) -> "PreparedCall":
-        """Bind a call to one adapter generation (R3)."""
+        """Bind a call to the adapter that serves its route now (R3)."""
         return PreparedCall(self._thread, self._thread.call(lambda: self._thread.runtime.prepare_call(options)))
 
     # -- routes and models
 
     def list_providers(self) -> Sequence[ProviderInfo]:
-        """Return the registered routes."""
+        """Return the id and name of every route."""
         return self._thread.runtime.list_providers()
 
     def list_models(self, provider: str) -> Sequence[ModelInfo]:
-        """Return the models that a route knows of (R10)."""
+        """Return the models that the route's adapter knows of; advisory (R10)."""
         return self._thread.call(lambda: self._thread.runtime.list_models(provider))
 
     def resolve_model(self, provider: str, model: str, *, signal: AbortSignal | None = None) -> ModelInfo:
-        """Return what a route knows of one exact model (R10)."""
+        """Return the adapter's answer for one exact model (R10)."""
         return self._thread.call(lambda: self._thread.runtime.resolve_model(provider, model, signal=signal))
 
     def register(self, routes: Sequence[str], adapter: LlmAdapter) -> runtime.Registration:
-        """Register an adapter; it runs on the runtime's own thread."""
+        """Serve these routes by this adapter, which runs on the runtime's own thread (R1)."""
         return self._thread.runtime.register(routes, adapter)
 
     def use(self, interceptor: Interceptor) -> Callable[[], None]:
-        """Wrap all later calls, on the runtime's own thread; what is returned takes the interceptor back (R7)."""
+        """Wrap all later calls in an interceptor, which runs on the runtime's own thread; return its removal (R7)."""
         return self._thread.runtime.use(interceptor)
 
     def on_topology(self, listener: runtime.TopologyListener) -> Callable[[], None]:
-        """Tell `listener` after each commit of routes, in the thread that commits (R8)."""
+        """Call `listener` after each commit of routes, in the thread that commits; return its removal (R8)."""
         return self._thread.runtime.on_topology(listener)
 
     def reload(self, config: object = None) -> None:
-        """Read the configuration again, whole or not at all (K5)."""
+        """Read the configuration again and exchange its routes, whole or not at all (K5)."""
         self._thread.call(lambda: self._thread.runtime.reload(config))
 
     # -- the end
@@ -122,7 +122,7 @@ class LlmRuntime:
 
 
 class PreparedCall:
-    """A call bound to one adapter generation, used once (R3)."""
+    """Call validated and bound to one adapter generation; used once (R3)."""
 
     def __init__(self, thread: "_LoopThread", prepared: runtime.PreparedCall) -> None:
         self._thread = thread
@@ -130,31 +130,31 @@ class PreparedCall:
 
     @property
     def options(self) -> GenerateOptions:
-        """The options with the adapter's defaults in them (R4)."""
+        """Options with the adapter's defaults in them (R4)."""
         return self._prepared.options
 
     @property
     def model(self) -> ModelInfo:
-        """What the adapter knows of the model."""
+        """Facts that the adapter knows of the model."""
         return self._prepared.model
 
     @property
     def adapter_defaults(self) -> Mapping[str, object]:
-        """Which defaults the adapter put into the options."""
+        """Defaults of the adapter that entered the options, as `{field: value}` (R4)."""
         return self._prepared.adapter_defaults
 
     def stream(self) -> "ModelStream":
-        """Begin the call."""
+        """Return the stream of this call; a second one ends in `INVALID_PREPARED_CALL`."""
         return ModelStream(self._thread, self._prepared.stream)
 
 
 class ModelStream:
-    """One call: iterate it once, or ask for its `response()`; leaving the `with` closes the connection."""
+    """Stream of one call: iterate it once, or ask for its `response()`; leaving its `with` closes the connection."""
 
     def __init__(self, thread: "_LoopThread", make: "Callable[[], runtime.ModelStream]") -> None:
         self._thread = thread
         self._iterated = False
-        # Between the first read and the end there is a connection to give back.
+        # Set between the first read and the end, while there may be a connection to close.
         self._open = False
         self._outcome: Response | LlmError | None = None
         self._stream = thread.call(_awaited(make))
@@ -177,7 +177,7 @@ class ModelStream:
             yield from batch
 
     def text(self) -> Iterator[str]:
-        """Iterate the visible text only; a failure is raised as `LlmError` at its place (E2)."""
+        """Iterate the visible text only; raises a failure as `LlmError` at its place (E2)."""
         try:
             for chunk in self:
                 if isinstance(chunk, TextDelta):
@@ -187,9 +187,9 @@ class ModelStream:
             self.close()
 
     def response(self) -> Response:
-        """Read what is left and return the whole answer; raises `LlmError` with `.partial` on failure.
+        """Read what is left and return the whole answer; raises a failure as `LlmError`, with `.partial`.
 
-        Once the stream has ended it may be asked for also after the runtime was closed.
+        After the stream has ended it also works when the runtime is closed.
         """
         if self._outcome is None:
             try:
@@ -201,11 +201,12 @@ class ModelStream:
         if isinstance(self._outcome, Response):
             return self._outcome
         assert self._outcome is not None
-        raise self._outcome
+        # Without the traceback of the last raise, which this one would lengthen.
+        raise self._outcome.with_traceback(None)
 
     @property
     def info(self) -> CallInfo:
-        """What is known of the call so far; complete when the stream has ended."""
+        """Facts about the call so far; complete when the stream has ended."""
         return self._stream.info
 
     def close(self) -> None:
@@ -227,7 +228,7 @@ class ModelStream:
         if getattr(self, "_open", False):
             words = "a stream was dropped before its end; close() it, or use `with`"
             warnings.warn(words, ResourceWarning, stacklevel=2)
-            # The connection belongs to the loop's thread, and is given back there.
+            # The connection belongs to the loop's thread, and is closed there.
             self._thread.send(self._stream.aclose)
 
     def _read(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
@@ -250,12 +251,12 @@ class ModelStream:
 
     async def _leave(self) -> None:
         await self._stream.aclose()
-        with suppress(Exception):  # an interceptor's own failure is raised where it is asked for, not where one leaves
+        with suppress(Exception):  # an interceptor's own failure is raised by response(), not by close()
             await self._settle()
 
 
 class RuntimeClosed(RuntimeError):
-    """A call on a runtime that was closed."""
+    """Error of a call on a runtime that was closed."""
 
     def __init__(self) -> None:
         super().__init__("this runtime is closed")
@@ -276,7 +277,7 @@ async def _bare() -> AsyncGenerator[runtime.LlmRuntime, None]:
 
 
 class _LoopThread:
-    """A loop in a thread of its own, and the runtime that lives on it."""
+    """Thread that runs an event loop and the runtime on it."""
 
     def __init__(self, make: "Callable[[], AbstractAsyncContextManager[runtime.LlmRuntime]]") -> None:
         self._make = make
@@ -284,7 +285,7 @@ class _LoopThread:
         self._opened: concurrent.futures.Future[runtime.LlmRuntime] = concurrent.futures.Future()
         # Re-entrant, because a finalizer may send while this thread is sending.
         self._lock = threading.RLock()
-        # Set while work is taken: under the lock, so that nothing is handed to a loop that will not run it.
+        # Set while work is accepted, under the lock, so that nothing is sent to a loop that will not run it.
         self._loop: asyncio.AbstractEventLoop | None = None
         self._leave = asyncio.Event()
         self._leaving = False
@@ -298,23 +299,23 @@ class _LoopThread:
             _wait(self._opened)
             self.runtime = self._opened.result()
         except BaseException:
-            # Not opened, or Ctrl-C while opening: the thread ends by itself, as soon as it can.
+            # Not opened, or Ctrl-C while opening: the thread ends as soon as it can.
             self.stop()
             self._thread.join()
             raise
 
     @property
     def running(self) -> bool:
-        """Whether calls can be made."""
+        """Whether the loop accepts calls, in this process."""
         return self._loop is not None and os.getpid() == self._pid
 
     def call(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
-        """Run a coroutine on the loop and wait for it; what interrupts the wait cancels it (Q6)."""
+        """Run a coroutine on the loop and return its result; what interrupts the wait, as Ctrl-C, cancels it (Q6)."""
         if os.getpid() != self._pid:
             raise RuntimeError("this runtime was opened in another process; open one here")
         if threading.current_thread() is self._thread:
             raise RuntimeError("limen.sync was called on its own loop; use the async calls there")
-        # Made before the work begins, so that Ctrl-C at any moment finds something to cancel.
+        # Made before the work begins, so that Ctrl-C at any moment has a future to cancel.
         future: concurrent.futures.Future[T] = concurrent.futures.Future()
         try:
             self._send(lambda: self._begin(work, future))
@@ -327,8 +328,8 @@ class _LoopThread:
         return future.result()
 
     def send(self, work: Callable[[], Coroutine[object, object, object]]) -> None:
-        """Run a coroutine on the loop some time; nobody hears of its end."""
-        with suppress(RuntimeClosed):  # and all connections were closed with it
+        """Run a coroutine on the loop without waiting for it; its result is dropped."""
+        with suppress(RuntimeClosed):  # its connections were closed with it
             self._send(lambda: self._keep(asyncio.ensure_future(work())))
 
     def _send(self, begin: Callable[[], None]) -> None:
@@ -356,13 +357,13 @@ class _LoopThread:
         task.add_done_callback(self._tasks.discard)
 
     def stop(self) -> None:
-        """Ask the thread to end; safe in any thread and at any time."""
+        """Ask the thread to end, without waiting for it; from any thread, at any time."""
         self._leaving = True
         with suppress(RuntimeClosed):
             self._send(self._leave.set)
 
     def close(self) -> None:
-        """Close the runtime and wait for the thread's end; raises what its closing raised."""
+        """Close the runtime and wait for the end of the thread; raises what closing raised."""
         if os.getpid() != self._pid or not self._thread.is_alive():
             return
         self.stop()
@@ -374,7 +375,7 @@ class _LoopThread:
     def _run(self) -> None:
         try:
             asyncio.run(self._live())
-        except BaseException as failure:  # noqa: BLE001 - handed over to the thread that opens, or that closes
+        except BaseException as failure:  # noqa: BLE001 - raised in the thread that opens, or that closes
             if self._opened.done():
                 self._failure = failure
             else:
@@ -384,18 +385,18 @@ class _LoopThread:
         async with self._make() as opened:
             self._loop = asyncio.get_running_loop()
             self._opened.set_result(opened)
-            # Whoever asks from here on finds the loop; who asked before has left word.
+            # A `stop()` from here on finds the loop; an earlier one has set `_leaving`.
             if not self._leaving:
                 await self._leave.wait()
             with self._lock:
                 self._loop = None
-            # What was sent at the last moment begins now; leaving ends it like everything that runs.
+            # Work that was sent at the last moment begins now, and is ended with everything else that runs.
             await asyncio.sleep(0)
 
 
 def _wait(future: "concurrent.futures.Future[T]") -> None:
-    """Wait so that Ctrl-C gets through."""
-    while not concurrent.futures.wait((future,), _POLL_S).done:
+    """Wait for the future, in pieces, so that Ctrl-C interrupts the wait."""
+    while not concurrent.futures.wait((future,), POLL_S).done:
         pass
 
 

@@ -1,20 +1,27 @@
 """The coverage gate: 100 % of lines and branches, per file, where the boundary is; 95 % per file elsewhere.
 
 `python coverage_gate.py coverage-report.json` prints each file that falls short and exits 1 if there is one.
+
+A file's requirement follows from the folder it stands in, so that a new file is held to it whatever it is called:
+an earlier gate matched file names, and six lines in seven of the adapters had fallen out of it.
 """
 
 import json
 import sys
 from pathlib import Path
 
-FULL = ("contract/", "runtime/", "fixture/", "transport/framing/")
-FULL_FILES = ("_serialize.py", "_parse.py", "_translate.py")
+# Folders below `src/limen` in which every file is pure or decides something, so every branch of it can be reached.
+FULL = ("contract/", "runtime/", "fixture/", "tools/", "views/", "transport/framing/", "adapters/kit/")
+
+# The files of `adapters` that await, or hand out what does: a branch there may depend on when a peer closes its socket.
+AWAITING = ("_adapter.py", "_http_adapter.py", "_pump.py", "_base.py", "_endpoint.py")
 
 
 def required(path: str) -> float:
-    """The percentage that a file must reach."""
+    """The percentage that a file must reach: 100 at the boundary, else 95."""
     inside = path.replace("\\", "/").partition("src/limen/")[2]
-    return 100.0 if inside.startswith(FULL) or inside.endswith(FULL_FILES) else 95.0
+    pure_wire_code = inside.startswith("adapters/") and inside.rpartition("/")[2] not in AWAITING
+    return 100.0 if inside.startswith(FULL) or pure_wire_code else 95.0
 
 
 def shortfalls(report: dict[str, dict[str, dict[str, dict[str, float]]]]) -> list[str]:

@@ -71,12 +71,46 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in targets if not (page.parent / link).exists()] == []
 
 
-def test_every_rule_that_the_code_names_is_on_the_page_of_rules() -> None:
-    """A rule's number in the source has its line in docs/rules.md."""
-    rule = re.compile(r"\b[CEQRKFSTWN](?:[1-9]|[123][0-9])\b")
-    named = {found for path in modules(SRC) for found in rule.findall(path.read_text(encoding="utf-8"))}
-    listed = set(
-        re.findall(r"^\| ([A-Z]\d+) \|", (ROOT / "docs" / "rules.md").read_text(encoding="utf-8"), re.MULTILINE)
+def rules_of_the_contract() -> list[str]:
+    """The numbers of the rules that docs/contract.md states, in the page's order."""
+    return re.findall(
+        r"^\* \*\*([A-Z]\d+)\*\* ", (ROOT / "docs" / "contract.md").read_text(encoding="utf-8"), re.MULTILINE
     )
 
-    assert named - listed == set()
+
+def cited(folder: Path) -> set[str]:
+    """The rule numbers that the files below a folder name, with the letters of docs/contract.md, planned parts too."""
+    rule = re.compile(r"\b[CEQRKFSTWNXVBG](?:[1-9]|[123][0-9])\b")
+    return {found for path in modules(folder) for found in rule.findall(path.read_text(encoding="utf-8"))}
+
+
+def test_every_rule_that_the_code_names_stands_in_the_contract() -> None:
+    """A rule's number in the source is stated by docs/contract.md."""
+    assert cited(SRC) - set(rules_of_the_contract()) == set()
+
+
+def test_every_rule_stands_in_the_contract_once_and_in_order() -> None:
+    """docs/contract.md has no number twice, and the numbers of a letter rise."""
+    numbers = rules_of_the_contract()
+
+    assert len(numbers) == len(set(numbers))
+    for letter in {number[0] for number in numbers}:
+        of_it = [int(number[1:]) for number in numbers if number[0] == letter]
+        assert of_it == sorted(of_it)
+
+
+def test_every_rule_with_a_source_stands_in_the_contract() -> None:
+    """docs/contract-sources.md names no rule that docs/contract.md lacks."""
+    text = (ROOT / "docs" / "contract-sources.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:[A-Z]\d+(?:, )?)+) \|", text, re.MULTILINE)
+
+    assert len(rows) > 100
+    assert {rule for row in rows for rule in row.split(", ")} - set(rules_of_the_contract()) == set()
+
+
+def test_every_layer_stands_on_the_page_of_the_architecture() -> None:
+    """docs/architecture.md has a row for each folder of the source."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    folders = sorted(path.parent.name for path in SRC.glob("*/__init__.py"))
+
+    assert [name for name in folders if f"| `{name}` |" not in text] == []

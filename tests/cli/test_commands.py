@@ -1,6 +1,7 @@
 """The commands beside `stream`: what is configured, what would be sent, what was answered, fixtures, the mock."""
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -373,7 +374,10 @@ def test_a_request_is_the_one_that_a_call_sends(
         ('{"messages": 3}', "INVALID_OPTIONS: this is not the JSON of a request: "),
         ("none.json", "INVALID_OPTIONS: none.json: No such file or directory"),
         ('{"messages": [{"role": "assistant", "content": []}]}', "INVALID_OPTIONS: messages[0]"),
-        ('{"seed": 3}', "UNSUPPORTED: seed cannot be sent"),
+        (
+            '{"seed": 3, "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]}',
+            "UNSUPPORTED: seed cannot be sent",
+        ),
     ],
 )
 def test_a_request_that_is_none(run: Run, tmp_path: Path, options: str, message: str) -> None:
@@ -530,3 +534,82 @@ def test_mock_that_cannot_begin(run: Run, tmp_path: Path, arguments: tuple[str, 
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"limen: INVALID_OPTIONS: {message}")
     assert done.err.count("\n") == 1
+
+
+def test_a_route_without_dialect_and_key_is_the_providers_own(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`routes`, `doctor` and the request agree on the dialect, and so on the provider's own key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    configured(tmp_path, '[routes.work]\nadapter = "openai-chat"\n')
+
+    routes, doctor = run("routes"), run("doctor")
+    request = run(
+        "request", "-m", "work/m", "--json", '{"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}]}'
+    )
+
+    assert (routes.code, doctor.code, request.code) == (0, 0, 0), (routes, doctor, request)
+    assert re.split(" {2,}", routes.out.splitlines()[1]) == [
+        "work",
+        "openai-chat (openai)",
+        "https://api.openai.com/v1",
+        "the environment variable OPENAI_API_KEY",
+    ]
+    assert "work: there is a key in the environment variable OPENAI_API_KEY" in doctor.out
+    assert "POST https://api.openai.com/v1/chat/completions" in request.out
+    assert "authorization: Bearer [redacted]" in request.out
+
+
+def test_an_address_of_the_environment_that_cannot_be_used(
+    run: Run, deepseek: MockProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong address in the environment is a fault of its own route: `doctor` names the variable, the others work."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://far.example/v1")
+
+    doctor, other, own = (
+        run("doctor"),
+        run("stream", "-m", "deepseek/mock-text", "hi"),
+        run("stream", "-m", "openai/m", "hi"),
+    )
+
+    words = "the environment variable OPENAI_BASE_URL - base_url is plain http to another machine"
+    assert (doctor.code, other.code, own.code) == (1, 0, 2)
+    assert f"FAULT  openai: {words}" in doctor.out
+    assert "→ change it in the environment variable OPENAI_BASE_URL" in doctor.out
+    assert own.err.startswith(f"limen: INVALID_CONFIG: {words}")
+    assert KEY not in doctor.out + doctor.err + own.out + own.err
+
+
+def test_a_route_that_its_adapter_does_not_have(run: Run, tmp_path: Path) -> None:
+    """`routes` lists a route whose settings are wrong as it is written, and says what is wrong with it."""
+    configured(
+        tmp_path,
+        '[routes.good]\nadapter = "deepseek"\napi_key_env = "SOME_KEY"\n'
+        '[routes.bad]\nadapter = "deepseek"\napi_key_env = "SOME_KEY"\noptions = { tone = "formal" }\n',
+    )
+
+    done = run("routes")
+
+    assert [line.split()[0] for line in done.out.splitlines()] == ["ROUTE", "good", "bad"]
+    assert done.code == 2
+    assert done.err.startswith("limen: INVALID_CONFIG: routes.bad.options.tone - unknown key of the adapter deepseek")
+
+
+def test_doctor_names_a_distribution_that_cannot_be_imported(
+    run: Run, deepseek: MockProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A distribution whose adapter cannot be loaded is a note with its reason, and harms no route."""
+    information = tmp_path / "broken_adapters-2.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-adapters\nVersion: 2.0\n")
+    (information / "entry_points.txt").write_text("[limen.adapters]\nbroken = broken_adapters:SPEC\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    doctor, call = run("doctor"), run("stream", "-m", "deepseek/mock-text", "hi")
+
+    assert (doctor.code, call.code) == (0, 0), doctor
+    assert (
+        "note   adapter broken: broken_adapters:SPEC of broken-adapters 2.0, which the adapter broken names, cannot be "
+        "loaded: ModuleNotFoundError: No module named 'broken_adapters'"
+    ) in doctor.out

@@ -187,11 +187,11 @@ def test_the_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
             5,
             "routes.a.baseurl - unknown key; known here: adapter,",
         ),
-        ("[routes.a]\nadapter = 'x'\nbase_url = 'y'", 3, "routes.a.base_url - this is no address"),
-        ("[routes.a]\nadapter = 'x'\nbase_url = 'ftp://y'", 3, "routes.a.base_url - this is no address"),
-        ("[routes.a]\nadapter = 'x'\nbase_url = 'http://[::1'", 3, "routes.a.base_url - this is no address"),
-        ("[routes.a]\nadapter = 'x'\nbase_url = 'http://h:99999/'", 3, "routes.a.base_url - this is no address"),
-        ("[routes.a]\nadapter = 'x'\nbase_url = 'https://me@h/'", 3, "routes.a.base_url - an address holds no user"),
+        ("[routes.a]\nadapter = 'x'\nbase_url = 'y'", 3, "routes.a.base_url - it is no http(s) address"),
+        ("[routes.a]\nadapter = 'x'\nbase_url = 'ftp://y'", 3, "routes.a.base_url - it is no http(s) address"),
+        ("[routes.a]\nadapter = 'x'\nbase_url = 'http://[::1'", 3, "routes.a.base_url - it is no http(s) address"),
+        ("[routes.a]\nadapter = 'x'\nbase_url = 'http://h:99999/'", 3, "routes.a.base_url - it is no http(s) address"),
+        ("[routes.a]\nadapter = 'x'\nbase_url = 'https://me@h/'", 3, "routes.a.base_url - it holds a user or password"),
         ("[routes.a]\nadapter = 'x'\nbase_url = 'https://h/?a=b'", 3, "routes.a.base_url - a base address has neither"),
         (
             "[routes.a]\nadapter = 'x'\napi_key_env = 'K'\nbase_url = 'http://far.example'",
@@ -329,6 +329,10 @@ base_url = "http://127.0.0.1:8080/v1"
 adapter = "openai-chat"
 api_key_env = "K"
 base_url = "http://api.localhost:8080/v1"
+[routes.dot]
+adapter = "openai-chat"
+api_key_env = "K"
+base_url = "http://localhost.:8080/v1"
 [routes.there]
 adapter = "openai-chat"
 api_key_env = "K"
@@ -339,7 +343,7 @@ adapter = "openai-chat"
 base_url = "http://far.example/v1"
 """
 
-    assert len(load(write(allowed)).routes) == 4
+    assert len(load(write(allowed)).routes) == 5
 
 
 def test_relative_paths_belong_to_the_file(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,19 +10,20 @@ from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.contract import LlmAdapter
 from limen.testing.conformance import WIRES, Endpoint, WireDescription, check_adapter, table
-from limen.testing.server import ChatSpeaker, MessagesSpeaker
+from limen.testing.wires.anthropic_messages import AnthropicMessagesMock
+from limen.testing.wires.openai_chat import OpenAIChatMock
 
 CHAT = "openai-chat"
 ROWS = [(wire, row) for wire, rows in wires().items() if wire in WIRES for row in rows]
 
 # What of these hosts differs from their wire, by their documentation; the rows' own pages say where that stands.
 DIFFERENT: dict[tuple[str, str], dict[str, object]] = {
-    (CHAT, "mistral"): {"speaker": ChatSpeaker(counts_unasked=True)},
-    (CHAT, "generic-no-usage"): {"speaker": ChatSpeaker(counts_unasked=True)},
-    (CHAT, "perplexity"): {"speaker": ChatSpeaker(counts_unasked=True), "tools": False},
+    (CHAT, "mistral"): {"mock": OpenAIChatMock(counts_unasked=True)},
+    (CHAT, "generic-no-usage"): {"mock": OpenAIChatMock(counts_unasked=True)},
+    (CHAT, "perplexity"): {"mock": OpenAIChatMock(counts_unasked=True), "tools": False},
     (CHAT, "dashscope"): {"codes": {"quota": "RATE_LIMIT"}},
     (CHAT, "together"): {"codes": {"403": "CONTEXT_WINDOW_EXCEEDED"}},
-    ("anthropic-messages", "vertex"): {"speaker": MessagesSpeaker(path=":streamRawPredict")},
+    ("anthropic-messages", "vertex"): {"mock": AnthropicMessagesMock(path=":streamRawPredict")},
 }
 
 

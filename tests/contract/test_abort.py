@@ -2,11 +2,14 @@
 
 import asyncio
 import pickle
+import sys
 import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
 
 import pytest
 
-from limen.contract import AbortController, AbortError
+from limen.contract import AbortController, AbortError, AbortSignal
 
 
 def test_a_signal_remembers_its_abort() -> None:
@@ -120,3 +123,92 @@ def test_a_waiter_whose_loop_is_gone_is_forgotten() -> None:
 
     assert not waiting.done()
     waiting._log_destroy_pending = False  # type: ignore[attr-defined]  # the loop it waits on is closed on purpose
+
+
+class Interrupted:
+    """Runs a step as if a signal handler came in before one of its lines; says whether there was such a line."""
+
+    def __init__(self, code: CodeType, handler: Callable[[], None], line: int) -> None:
+        self.code = code
+        self.handler = handler
+        self.line = line
+        self.fired = False
+
+    def __call__(self, step: Callable[[], object]) -> bool:
+        """Run the step; the handler runs in the same thread, between two lines of the function that is watched."""
+        sys.settrace(self._enter)  # type: ignore[arg-type]  # the stub wants Any
+        try:
+            step()
+        finally:
+            sys.settrace(None)
+        return self.fired
+
+    def _enter(self, frame: FrameType, event: str, argument: object) -> Callable[..., object] | None:
+        return self._line if frame.f_code is self.code else None
+
+    def _line(self, frame: FrameType, event: str, argument: object) -> Callable[..., object]:
+        if event == "line" and not self.fired:
+            self.line -= 1
+            if self.line < 0:
+                self.fired = True
+                sys.settrace(None)
+                self.handler()
+        return self._line
+
+
+def every_line(run: Callable[[int], bool]) -> int:
+    """Run with an interruption before each line in turn, until there is none; in a thread, so that a hang is seen."""
+    lines = 0
+
+    def work() -> None:
+        nonlocal lines
+        while lines < 100 and run(lines):
+            lines += 1
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive(), f"the abort hangs before line {lines}"
+    return lines
+
+
+def test_an_abort_inside_of_on_abort_is_heard_once() -> None:
+    """Q6: a signal handler that aborts while its thread adds a watcher neither hangs nor is missed."""
+    heard: list[list[int]] = []
+
+    def run(line: int) -> bool:
+        controller = AbortController()
+        calls: list[int] = []
+        heard.append(calls)
+        step = Interrupted(AbortSignal.on_abort.__code__, controller.abort, line)
+        fired = step(lambda: controller.signal.on_abort(lambda: calls.append(line)))
+        controller.abort()
+        return fired
+
+    lines = every_line(run)
+
+    assert lines >= 4
+    assert heard == [[line] for line in range(lines + 1)]
+
+
+def test_an_abort_inside_of_an_abort_is_heard_once() -> None:
+    """Q6: where a signal handler aborts inside of an abort, each watcher hears once, and the reason never changes."""
+    seen: list[tuple[list[str], set[object]]] = []
+
+    def run(line: int) -> bool:
+        controller = AbortController()
+        calls: list[str] = []
+        reasons: set[object] = set()
+        seen.append((calls, reasons))
+        for name in ("first", "second"):
+            controller.signal.on_abort(lambda name=name: calls.append(name))  # type: ignore[misc]  # bound now
+            controller.signal.on_abort(lambda: reasons.add(controller.signal.reason))
+        step = Interrupted(AbortSignal._fire.__code__, lambda: controller.abort("handler"), line)
+        fired = step(lambda: controller.abort("program"))
+        reasons.add(controller.signal.reason)
+        return fired
+
+    lines = every_line(run)
+
+    assert lines >= 4
+    assert [(sorted(calls), len(reasons)) for calls, reasons in seen] == [(["first", "second"], 1)] * (lines + 1)

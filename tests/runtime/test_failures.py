@@ -271,7 +271,7 @@ async def test_an_honest_subclass_is_believed() -> None:
 
     failure = await outcome_of(serving(Scripted((Mine("mine", codes.QUOTA),))).stream(asking()))
 
-    assert failure == Failure("mine", codes.QUOTA)
+    assert failure == Failure("mine", codes.QUOTA, "first-event")
 
 
 async def test_an_abort_error_is_an_abort() -> None:
@@ -298,7 +298,7 @@ async def test_a_raised_abort_code_is_an_aborted_finish() -> None:
     """E2: a failure with the code `ABORTED` finishes as `aborted`, not as `error`."""
     chunks = await chunks_of(serving(Scripted((LlmError("bye", codes.ABORTED),))).stream(asking()))
 
-    assert chunks == [Finish(FinishReason("aborted", Failure("bye", codes.ABORTED)))]
+    assert chunks == [Finish(FinishReason("aborted", Failure("bye", codes.ABORTED, "first-event")))]
 
 
 async def response_error(script: tuple[Step, ...]) -> LlmError:

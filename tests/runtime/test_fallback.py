@@ -6,6 +6,7 @@ import pytest
 
 from limen.contract import (
     AbortController,
+    Failure,
     Finish,
     GenerateOptions,
     LlmError,
@@ -15,7 +16,7 @@ from limen.contract import (
     StreamChunk,
     codes,
 )
-from limen.runtime import Fallback, LlmRuntime, Retry
+from limen.runtime import Fallback, FallbackStep, LlmRuntime, Retry
 from runtime._adapters import ANSWER, OPEN, USAGE, Gate, Scripted, asking, chunks_of, failed, outcome_of, serving
 
 DOWN = LlmError("down", codes.OVERLOADED)
@@ -79,7 +80,7 @@ async def test_a_route_that_is_not_there_is_passed() -> None:
 
 
 async def test_the_last_failure_is_the_outcome() -> None:
-    """Where every route fails, the call fails as the last one did."""
+    """Where every route fails, the call fails with the last one's code."""
     runtime = falling_back(Scripted((DOWN,)), Scripted((LlmError("no", codes.AUTH),)))
     stream = runtime.stream(asking())
 
@@ -171,6 +172,147 @@ def test_a_fallback_is_a_list(routes: object) -> None:
     """A fallback without routes, or with a string for a list, is a mistake of the caller's."""
     with pytest.raises(ValueError, match="a list of at least one route"):
         Fallback(routes)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("target", ["route-2/big/er", ("route-2", "big/er"), ModelSource("route-2", "big/er")])
+async def test_a_target_names_its_model(target: str | tuple[str, str] | ModelSource) -> None:
+    """R9: each target has its own model, written `route/model`, as a pair, or as a `ModelSource`."""
+    runtime = serving(Scripted((DOWN,)), second := Scripted())
+    runtime.use(Fallback([target]))
+
+    response = await runtime.complete(asking())
+
+    assert [(options.provider, options.model) for options in second.seen] == [("route-2", "big/er")]
+    assert response.info is not None
+    assert (response.info.provider, response.info.model) == ("route-2", "big/er")
+
+
+FALLS = (*RetryPolicy().codes, codes.QUOTA, codes.AUTH, codes.MODEL_NOT_FOUND, codes.MISSING_CREDENTIAL)
+
+
+@pytest.mark.parametrize("code", FALLS)
+async def test_the_default_codes_fall_back(code: str) -> None:
+    """R9: by default the codes that are retried are passed over, and those that another route may not have."""
+    assert (await falling_back(Scripted((LlmError("no", code),)), Scripted()).complete(asking())).text == "Hello"
+
+
+@pytest.mark.parametrize(
+    "code", [codes.CONTENT_FILTER, codes.INVALID_REQUEST, codes.INVALID_OPTIONS, codes.CONTEXT_WINDOW_EXCEEDED]
+)
+async def test_other_codes_do_not(code: str) -> None:
+    """R9: a refusal, a wrong request and whatever is not named is the outcome, as it is."""
+    second = Scripted()
+    stream = falling_back(Scripted((LlmError("no", code),)), second).stream(asking())
+
+    assert await outcome_of(stream) == Failure("no", code, "first-event")
+    assert second.seen == []
+
+
+async def test_codes_may_be_named() -> None:
+    """R9: `codes` takes the place of the default ones."""
+    second = Scripted()
+    runtime = serving(Scripted((LlmError("no", codes.UNKNOWN_FINISH),), (DOWN,)), second)
+    runtime.use(Fallback(["route-2"], codes=[codes.UNKNOWN_FINISH]))
+
+    assert (await runtime.complete(asking())).text == "Hello"
+    assert (await outcome_of(runtime.stream(asking()))).code == codes.OVERLOADED
+    assert len(second.seen) == 1
+
+
+@pytest.mark.parametrize("code", [codes.ABORTED, codes.CONTENT_FILTER, codes.INVALID_REQUEST])
+def test_some_codes_may_not_be_named(code: str) -> None:
+    """R9: after an abort, a refusal or a wrong request no other route is asked, so naming the code is a mistake."""
+    with pytest.raises(ValueError, match=f"a fallback after {code}"):
+        Fallback(["route-2"], codes=[codes.SERVER, code])
+
+
+async def test_each_step_is_logged_and_heard(caplog: pytest.LogCaptureFixture) -> None:
+    """R9: a step is one WARNING line, and `on_fallback`, awaited, gets its record before the next route is asked."""
+    second = Scripted((USAGE, failed(codes.EMPTY_RESPONSE)))
+    heard: list[FallbackStep] = []
+
+    async def hear(step: FallbackStep) -> None:
+        heard.append(step)
+        assert len(second.seen) == len(heard) - 1
+
+    runtime = serving(Scripted((DOWN,)), second, Scripted())
+    runtime.use(Fallback(["route-2", "route-3/big"], on_fallback=hear))
+    await runtime.complete(asking())
+
+    down = Failure("down", codes.OVERLOADED, "first-event")
+    assert heard == [
+        FallbackStep("route", "model-1", down, ModelSource("route-2", "model-1")),
+        FallbackStep(
+            "route-2", "model-1", Failure("it failed", codes.EMPTY_RESPONSE), ModelSource("route-3", "big"), USAGE.usage
+        ),
+    ]
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "route/model-1: falling back to route-2/model-1 after OVERLOADED"),
+        ("WARNING", "route-2/model-1: falling back to route-3/big after EMPTY_RESPONSE"),
+    ]
+
+
+async def test_the_error_names_every_attempt() -> None:
+    """R9: where every route fails, the message names each attempt, the first failure first; the cause is the last's."""
+    original = OSError("gone")
+    last = LlmError("no", codes.AUTH, status=401)
+    last.__cause__ = original
+    runtime = falling_back(Scripted((DOWN,)), Scripted((last,)))
+
+    with pytest.raises(LlmError) as caught:
+        await runtime.complete(asking())
+
+    message = "2 routes failed. route/model-1: OVERLOADED: down; route-2/model-1: AUTH: no"
+    assert caught.value.failure == Failure(message, codes.AUTH, "first-event", 401)
+    assert caught.value.__cause__ is original
+
+
+async def test_a_failure_in_the_stream_is_named_too() -> None:
+    """R9: a failure inside of a stream is named like a raised one, and a plain function may hear of the step."""
+    heard: list[FallbackStep] = []
+    runtime = serving(Scripted((failed(codes.SERVER, "first"),)), Scripted((failed(codes.SERVER, "second"),)))
+    runtime.use(Fallback(["route-2"], on_fallback=heard.append))
+
+    failure = await outcome_of(runtime.stream(asking()))
+
+    message = "2 routes failed. route/model-1: SERVER: first; route-2/model-1: SERVER: second"
+    assert failure == Failure(message, codes.SERVER)
+    assert [step.failure.message for step in heard] == ["first"]
+
+
+async def test_a_prepared_call_keeps_its_failure() -> None:
+    """R3, R9: a prepared call is bound to one adapter, so its own failure is the outcome, and nobody else is asked."""
+    second = Scripted()
+    runtime = falling_back(Scripted((DOWN,)), second)
+    call = await runtime.prepare_call(asking())
+
+    assert await outcome_of(call.stream()) == Failure("down", codes.OVERLOADED, "first-event")
+    assert second.seen == []
+
+
+async def test_an_abort_while_a_step_is_heard() -> None:
+    """Q6: an abort while `on_fallback` runs is the outcome, and the next route is not asked."""
+    controller = AbortController()
+
+    async def hear(step: FallbackStep) -> None:
+        controller.abort()
+        await Gate()()
+
+    second = Scripted()
+    runtime = serving(Scripted((DOWN,)), second)
+    runtime.use(Fallback(["route-2"], on_fallback=hear))
+
+    failure = await outcome_of(runtime.stream(asking(signal=controller.signal)))
+
+    assert failure == Failure("the call was aborted", codes.ABORTED, "first-event")
+    assert second.seen == []
+
+
+@pytest.mark.parametrize("route", ["route-2/", "/big", ("route-2",), ("route-2", ""), ("a", "b", "c")])
+def test_a_target_without_a_route_or_a_model(route: object) -> None:
+    """R9: half a target is refused when the fallback is made."""
+    with pytest.raises(ValueError, match=r"routes\[1\]"):
+        Fallback(["route-2", route])  # type: ignore[list-item]  # on purpose
 
 
 @pytest.mark.parametrize("route", ["", 5, None])

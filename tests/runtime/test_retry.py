@@ -1,4 +1,4 @@
-"""R9: retry is the innermost interceptor; policies are data on the route, waits are told first and end at an abort."""
+"""R9: retry is the innermost interceptor; policies are data on the route; waits are reported, and end at an abort."""
 
 import asyncio
 import logging
@@ -35,6 +35,9 @@ from runtime._adapters import (
 )
 
 RESET = LlmError("connection reset", codes.TRANSPORT)
+# The same failure in a call that had reached its first event, and in one that had gone further.
+RESET_EARLY = Failure("connection reset", codes.TRANSPORT, "first-event")
+RESET_LATER = Failure("connection reset", codes.TRANSPORT, "mid-stream")
 
 
 class Clock:
@@ -130,7 +133,7 @@ async def test_delays_double_up_to_their_bound() -> None:
     policy = RetryPolicy(max_retries=6)
     stream = retrying(Scripted((RESET,)), clock, policy).stream(asking())
 
-    assert await outcome_of(stream) == Failure("connection reset", codes.TRANSPORT)
+    assert await outcome_of(stream) == RESET_EARLY
     assert clock.waits == [500, 1000, 2000, 4000, 8000, 10_000]
     assert stream.info.attempts == 7
     with pytest.raises(LlmError) as caught:
@@ -165,7 +168,7 @@ async def test_a_long_row_of_failures_does_not_overflow() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "asked", "waits"),
-    [("normal", 2000, [2000]), ("normal", 10_000, [10_000]), ("normal", 10_001, []), ("always", 10_001, [500])],
+    [("normal", 2000, [2000]), ("normal", 60_000, [60_000]), ("normal", 60_001, []), ("always", 60_001, [500])],
 )
 async def test_the_providers_delay(mode: str, asked: int, waits: list[float]) -> None:
     """R9, H284: used as it is under the bound; above it `normal` gives up and `always` waits as long as it would."""
@@ -183,11 +186,12 @@ async def test_the_providers_delay(mode: str, asked: int, waits: list[float]) ->
     [
         ("normal", codes.SERVER, False, 1),
         ("normal", codes.INVALID_REQUEST, True, 2),
-        ("always", codes.SERVER, False, 2),
+        ("always", codes.INVALID_REQUEST, None, 2),
+        ("always", codes.SERVER, False, 1),
     ],
 )
-async def test_the_provider_may_say_whether(mode: str, code: str, should_retry: bool, attempts: int) -> None:
-    """E3: `x-should-retry` decides in `normal`; `always` means every failure."""
+async def test_the_provider_may_say_whether(mode: str, code: str, should_retry: bool | None, attempts: int) -> None:
+    """E3, R9: `x-should-retry` decides in `normal`, and its no ends `always` too."""
     error = LlmError("x", code, should_retry=should_retry)
     adapter = Scripted((error,), ANSWER)
 
@@ -227,7 +231,7 @@ async def test_what_was_shown_is_not_begun_again() -> None:
     adapter = Scripted((*OPEN, RESET), ANSWER)
     stream = retrying(adapter, clock).stream(asking())
 
-    assert await chunks_of(stream) == [*OPEN, Finish(FinishReason("error", RESET.failure))]
+    assert await chunks_of(stream) == [*OPEN, Finish(FinishReason("error", RESET_LATER))]
     assert (clock.waits, stream.info.attempts) == ([], 1)
 
 
@@ -301,7 +305,7 @@ async def test_the_record_says_it_all() -> None:
     clock = Clock()
     await retrying(Scripted((RESET,), ANSWER), clock).complete(asking())
 
-    assert clock.told == [RetryWait("route", "model-1", 1, 500, RESET.failure, RetryPolicy())]
+    assert clock.told == [RetryWait("route", "model-1", 1, 500, RESET_EARLY, RetryPolicy())]
 
 
 async def test_a_listener_that_fails_is_the_callers_own_error() -> None:
@@ -351,7 +355,9 @@ async def test_an_abort_ends_the_wait_at_once() -> None:
 
     controller.abort()
 
-    assert await reading == [Finish(FinishReason("aborted", Failure("the call was aborted", codes.ABORTED)))]
+    assert await reading == [
+        Finish(FinishReason("aborted", Failure("the call was aborted", codes.ABORTED, "first-event")))
+    ]
     assert len(adapter.seen) == 1
 
 
@@ -456,13 +462,73 @@ async def test_retry_around_a_next_without_a_finish() -> None:
 
 
 async def test_retries_are_logged_without_bodies(caplog: pytest.LogCaptureFixture) -> None:
-    """E5: the logger tells of each wait at DEBUG, and of nothing that was said."""
+    """R9, E5: each retry is one WARNING line, the rest is DEBUG, and no line holds anything that was said."""
     with caplog.at_level(logging.DEBUG, "limen"):
         await retrying(Scripted((RESET,), ANSWER), Clock()).complete(asking())
 
-    assert [record.getMessage() for record in caplog.records] == [
-        "calling route/model-1",
-        "route/model-1 failed: TRANSPORT",
-        "route/model-1: retry 1 in 500 ms after TRANSPORT",
-        "calling route/model-1",
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("DEBUG", "calling route/model-1"),
+        ("DEBUG", "route/model-1 failed: TRANSPORT"),
+        ("WARNING", "route/model-1: retry 1 in 500 ms after TRANSPORT"),
+        ("DEBUG", "calling route/model-1"),
     ]
+
+
+@pytest.mark.parametrize("name", ["on_retry", "on_wait"])
+async def test_on_retry_hears_of_each_retry(name: str) -> None:
+    """R9: `on_retry`, or `on_wait`, its older name, gets the record of each retry."""
+    clock = Clock()
+    heard: list[RetryWait] = []
+    runtime = serving(Scripted((RESET,), (RESET,), ANSWER))
+    runtime.use(Retry(sleep=clock.sleep, sample=clock.sample, **{name: heard.append}))  # type: ignore[arg-type]  # by name
+
+    await runtime.complete(asking())
+
+    assert [(record.retry, record.delay_ms) for record in heard] == [(1, 500), (2, 1000)]
+
+
+async def test_a_delay_above_the_bound_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    """R9: where the provider asks for more than `max_provider_delay_ms`, the failure and a log line say so."""
+    error = LlmError("slow down", codes.RATE_LIMIT, provider_retry_after_ms=90_000)
+    stream = retrying(Scripted((error,), ANSWER), Clock()).stream(asking())
+    why = "not retried: the provider asks for a wait of 90 s, above the bound of 60 s (max_provider_delay_ms)"
+
+    failure = await outcome_of(stream)
+
+    assert failure == Failure(
+        f"slow down ({why})", codes.RATE_LIMIT, phase="first-event", provider_retry_after_ms=90_000
+    )
+    assert [record.getMessage() for record in caplog.records] == [f"route/model-1: {why}, after RATE_LIMIT"]
+
+
+async def test_the_cause_stays_where_the_message_is_extended() -> None:
+    """R9, E2: a foreign exception is the cause of an error whose message says why it was not retried."""
+    original = OSError("gone")
+    error = LlmError("slow down", codes.RATE_LIMIT, provider_retry_after_ms=90_000)
+    error.__cause__ = original
+
+    with pytest.raises(LlmError) as caught:
+        await retrying(Scripted((error,)), Clock()).complete(asking())
+
+    assert caught.value.__cause__ is original
+
+
+async def test_a_last_failure_with_a_delay_stays_as_it_is() -> None:
+    """R9: where the retries are used up, the provider's delay is no reason, and nothing is added to the message."""
+    error = LlmError("slow down", codes.RATE_LIMIT, provider_retry_after_ms=90_000)
+    stream = retrying(Scripted((error,)), Clock(), RetryPolicy(max_retries=0)).stream(asking())
+
+    assert (await outcome_of(stream)).message == "slow down"
+
+
+async def test_giving_up_around_any_next() -> None:
+    """R7, R9: the message is extended also where the chain is the program's own."""
+
+    async def following(options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+        yield failed(codes.RATE_LIMIT, provider_retry_after_ms=90_000)
+
+    (last,) = [chunk async for chunk in Clock().retry()(asking(), following)]
+
+    assert isinstance(last, Finish)
+    assert last.reason.failure is not None
+    assert last.reason.failure.message.startswith("it failed (not retried: ")

@@ -17,6 +17,8 @@ from limen.contract import (
     LlmError,
     Message,
     ModelSource,
+    RateLimit,
+    RateLimits,
     ReplayDrop,
     Response,
     TextBlock,
@@ -665,6 +667,24 @@ def test_closing_the_runtime_reaches_streams_of_other_loops() -> None:
     assert results[0][-1] == Finish(FinishReason("aborted", LEFT))
     with pytest.warns(ResourceWarning):
         del kept
+
+
+async def test_info_has_the_limits_and_the_notes_of_the_answer() -> None:
+    """C15, NQ347: rate limits and notes that the adapter's stream reports are in `info`, without any credential."""
+    limits = RateLimits(requests=RateLimit(limit=10, remaining=9, reset_ms=1000))
+
+    class Noting(Batched):
+        def stream(self, options: object):  # type: ignore[no-untyped-def] # noqa: ANN202
+            made = super().stream(options)  # type: ignore[arg-type]
+            made.call_facts.rate_limits = limits
+            made.call_facts.notes += ["usage could not be read", "the key sk-canary-0123456789abcdef", 7]  # type: ignore[list-item]
+            return made
+
+    response = await serving(Noting(ANSWER)).complete(asking())
+
+    assert response.info is not None
+    assert response.info.rate_limits == limits
+    assert response.info.notes == ("usage could not be read", "the key [redacted]")
 
 
 async def test_info_repeats_no_key() -> None:

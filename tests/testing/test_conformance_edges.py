@@ -11,6 +11,7 @@ import pytest
 from limen.contract import (
     AbortSignal,
     BlockEnd,
+    BlockStart,
     Finish,
     GenerateOptions,
     LlmAdapter,
@@ -20,7 +21,16 @@ from limen.contract import (
     ToolCallDelta,
     UsageChunk,
 )
-from limen.testing.conformance import API_KEY, WIRES, Endpoint, Factory, Result, WireDescription, check_adapter
+from limen.testing.conformance import (
+    API_KEY,
+    WIRES,
+    Endpoint,
+    Factory,
+    Result,
+    WireDescription,
+    _outcome,
+    check_adapter,
+)
 from limen.testing.conformance._check import check
 from testing._bent import Bent, bent, good, only
 
@@ -217,3 +227,40 @@ def test_two_checks_have_two_names() -> None:
     """The table of checks refuses a name twice."""
     with pytest.raises(ValueError, match="two checks are named 'text-reply'"):
         check("C1", "text-reply", "again")(judged)  # type: ignore[arg-type] # never run
+
+
+async def slowly(count: int, pause: float, last: Exception | None = None) -> AsyncIterator[StreamChunk]:
+    for index in range(count):
+        await asyncio.sleep(pause)
+        yield BlockStart(index, "text")
+    if last is not None:
+        raise last
+
+
+async def test_a_slow_call_that_goes_on_is_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kit's limit is on a call without progress: a busy machine makes calls slow, and none of them hangs."""
+    monkeypatch.setattr(_outcome, "STEP_TIMEOUT_S", 0.5)
+    outcome = await _outcome.collect("slow", slowly(8, 0.1))
+
+    assert (len(outcome.chunks), outcome.error) == (8, None)
+
+
+async def test_a_call_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call without progress, or without an end, is given up with what had arrived."""
+    monkeypatch.setattr(_outcome, "STEP_TIMEOUT_S", 0.05)
+    with pytest.raises(_outcome.Broken, match="the call did not end") as hung:
+        await _outcome.collect("hung", slowly(1, 60))
+    monkeypatch.setattr(_outcome, "CALL_TIMEOUT_S", 0.05)
+    with pytest.raises(_outcome.Broken, match=r"0\.05 s in all") as endless:
+        await _outcome.collect("endless", slowly(10_000, 0.001))
+
+    assert hung.value.outcome == _outcome.Outcome("hung", (), None, ())
+    assert endless.value.outcome is not None
+    assert 0 < len(endless.value.outcome.chunks) < 10_000
+
+
+async def test_a_timeout_of_the_adapter_is_its_own() -> None:
+    """A `TimeoutError` that the adapter raises is an error of the adapter, not the kit's limit."""
+    outcome = await _outcome.collect("raises", slowly(1, 0, TimeoutError("mine")))
+
+    assert (len(outcome.chunks), str(outcome.error)) == (1, "mine")

@@ -1,4 +1,4 @@
-"""docs/mock-server.md and docs/writing-an-adapter.md say what is so: their programs run, their tables are whole."""
+"""docs/mock-server.md, writing-an-adapter.md and views.md say what is so: programs run, tables are whole."""
 
 import re
 import sys
@@ -10,7 +10,8 @@ from limen.testing.conformance import CHECKS, rules
 from limen.testing.server import FAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("mock-server.md", "writing-an-adapter.md")
+ACME = ROOT / "tests" / "thirdparty" / "acme-limen" / "src" / "acme_limen"
+PAGES = ("mock-server.md", "writing-an-adapter.md", "views.md")
 
 
 def page(name: str) -> str:
@@ -24,7 +25,7 @@ def programs(name: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def acme(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the page's example importable."""
-    path = str(ROOT / "tests" / "thirdparty")
+    path = str(ACME.parent)
     if path not in sys.path:
         monkeypatch.syspath_prepend(path)
 
@@ -52,7 +53,7 @@ def test_the_number_of_basics() -> None:
 def test_the_files_of_the_example_exist() -> None:
     """The page names the example's files as they are."""
     names = set(re.findall(r"`(_[a-z]+\.py)`", page("writing-an-adapter.md")))
-    there = {path.name for path in (ROOT / "tests" / "thirdparty" / "acme_limen").glob("_[a-z]*.py")}
+    there = {path.name for path in ACME.glob("_[a-z]*.py")}
 
     assert names == there
 

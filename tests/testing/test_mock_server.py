@@ -2,22 +2,33 @@
 
 import asyncio
 import json
+import socket
 import ssl
+import threading
 from urllib.parse import urlsplit
 
 import pytest
 
 from limen.testing.server import (
     MockProvider,
+    ReceivedRequest,
     RecordedRequest,
+    RequestFacts,
+    RequestKind,
     Script,
     Text,
     Turn,
     UnknownScenario,
     decode_script,
     model_names,
+    request_facts,
     serve,
 )
+from limen.testing.server._choice import Choice
+from limen.testing.server._connection import Connection
+from limen.testing.server._respond import Responder
+from limen.testing.wires import WIRES, WireDescription
+from limen.testing.wires.openai_chat import OpenAIChatMock
 from testing._raw_client import CHAT, MESSAGES, PATHS, ask, chat_body, read_all, request_bytes
 
 FAST = 5.0
@@ -351,3 +362,99 @@ def test_a_conversation_goes_through_the_turns() -> None:
     script = Script([Turn([Text("one")]), Turn([Text("two")])])
 
     assert [script.turn(count) for count in range(4)] == [*script.turns, *script.turns]
+
+
+class OtherTransport:
+    """A stream transport of another loop, uvloop's for one: the right methods, and no subclass of asyncio's."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.options: list[tuple[int, int]] = []
+        self.ended = asyncio.Event()
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+        if self.written.endswith(b"0\r\n\r\n"):
+            self.ended.set()
+
+    def close(self) -> None:
+        self.ended.set()
+
+    def abort(self) -> None:
+        self.ended.set()
+
+    def is_closing(self) -> bool:
+        return False
+
+    def get_extra_info(self, name: str) -> object:
+        return self if name == "socket" else None
+
+    def set_write_buffer_limits(self, high: int | None = None) -> None:
+        self.high = high
+
+    def setsockopt(self, level: int, option: int, value: bytes) -> None:
+        self.options.append((level, option))
+
+
+@pytest.mark.parametrize(("fault", "options"), [("bom", []), ("reset-at-end", [(socket.SOL_SOCKET, socket.SO_LINGER)])])
+async def test_transports_of_other_loops(fault: str, options: list[tuple[int, int]]) -> None:
+    """A connection asks of its transport nothing but its methods, so it serves under uvloop too, resets included."""
+    responder = Responder([WIRES[CHAT].mock], Choice("text", [fault]))
+    transport = OtherTransport()
+    connection = Connection(responder.answer, set())
+    connection.connection_made(transport)  # type: ignore[arg-type] # what another loop hands over
+    connection.data_received(request_bytes("POST", f"http://x{PATHS[CHAT]}", chat_body()))
+    await asyncio.wait_for(transport.ended.wait(), FAST)
+    await connection.aclose()
+
+    assert (b"[DONE]" in transport.written, transport.options) == (True, options)
+
+
+def test_under_uvloop() -> None:
+    """The mock provider serves, and resets, on uvloop's transports."""
+    uvloop = pytest.importorskip("uvloop")
+
+    async def ended(specification: str) -> str:
+        async with MockProvider(specification) as mock:
+            return (await ask("POST", mock.base_url(CHAT) + PATHS[CHAT], chat_body())).ended
+
+    assert [uvloop.run(ended(one)) for one in ("text", "text+reset-mid-stream")] == ["eof", "reset"]
+
+
+class PathWire(OpenAIChatMock):
+    """A wire that has model and streaming in its path, as Gemini's and Bedrock's have."""
+
+    name = "path-wire"
+    base_path = "/v1beta"
+    path = ":streamGenerate"
+
+    def recognizes(self, request: ReceivedRequest) -> RequestKind | None:
+        last = request.path.rpartition("/")[2]
+        return "call" if request.method == "PUT" and last.endswith((":generate", ":streamGenerate")) else None
+
+    def read_request(self, request: ReceivedRequest) -> RequestFacts:
+        model, _, action = request.path.rpartition("/")[2].partition(":")
+        return request_facts(request.json)._replace(model=model, stream=action.startswith("stream"))
+
+
+async def test_a_wire_may_decide_by_method_and_path() -> None:
+    """A described wire of somebody else's is asked first, and sees method and path beside the body."""
+    wire = WireDescription(mock=PathWire())
+    async with MockProvider(wires=[wire]) as mock:
+        url = mock.base_url("path-wire")
+        streamed = await ask("PUT", f"{url}/mock-refusal:streamGenerate", {})
+        whole = await ask("PUT", f"{url}/mock-text:generate", {})
+        other = await ask("POST", f"{url}/mock-text:generate", {})
+        wires = [request.wire for request in mock.requests]
+
+    assert (len(streamed.payloads), json.loads(whole.body)["model"]) == (7, "mock-text")
+    assert (other.status, wires) == (404, ["path-wire", "path-wire", None])
+    assert "…:streamGenerate, …/chat/completions".encode() in other.body
+
+
+async def test_a_server_in_a_thread_that_cannot_start() -> None:
+    """Where the port cannot be had, no thread is left behind."""
+    with MockProvider() as first, pytest.raises(OSError), MockProvider(port=split(first.url)[1]):  # noqa: PT011
+        pass
+
+    assert sum(thread.name == "limen-mock" for thread in threading.enumerate()) == 0

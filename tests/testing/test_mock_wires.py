@@ -6,7 +6,6 @@ import pytest
 
 from limen.testing.server import (
     SCENARIOS,
-    SPEAKERS,
     MockProvider,
     Reasoning,
     Refusal,
@@ -17,6 +16,7 @@ from limen.testing.server import (
     Usage,
     pieces,
 )
+from limen.testing.wires import WIRES
 from testing._raw_client import CHAT, MESSAGES, PATHS, ask, chat_body
 
 EVERYTHING = Turn(
@@ -250,6 +250,8 @@ def test_pieces_join_to_the_text(text: str) -> None:
     assert ("".join(pieces(text)), "" in pieces(text)) == (text, False)
 
 
-def test_speakers_have_distinct_names_and_paths() -> None:
+def test_wires_have_distinct_names_and_paths() -> None:
     """The path of a request tells its wire."""
-    assert len({speaker.name for speaker in SPEAKERS}) == len({speaker.path for speaker in SPEAKERS}) == len(SPEAKERS)
+    mocks = [wire.mock for wire in WIRES.values()]
+
+    assert len({mock.name for mock in mocks}) == len({mock.path for mock in mocks}) == len(mocks) == len(WIRES)

@@ -120,3 +120,35 @@ def test_every_name_of_the_kit_is_there() -> None:
     assert set(limen.testing.__all__) <= set(dir(limen.testing))
     with pytest.raises(AttributeError, match="MockProvider"):
         _ = limen.testing.nothing  # type: ignore[attr-defined] # the refusal is what is tested
+
+
+def test_judging_a_list_of_chunks_needs_no_h11() -> None:
+    """Without the extra, `limen.testing` and its judge of plain chunks work, and so do scripts and descriptions."""
+    program = (
+        "import sys; sys.modules['h11'] = None\n"
+        "from limen import BlockEnd, BlockStart, Finish, FinishReason, TextBlock, TextDelta\n"
+        "from limen.testing import FAULTS, SCENARIOS, check_stream\n"
+        "from limen.testing.conformance import WIRES\n"
+        "block = [BlockStart(0, 'text'), TextDelta(0, 'a'), BlockEnd(0, TextBlock('a'))]\n"
+        "chunks = [*block, Finish(FinishReason('stop'))]\n"
+        "print(check_stream(chunks).verdict, len(FAULTS) > 0, 'text' in SCENARIOS, sorted(WIRES))"
+    )
+
+    assert python(program) == "pass True True ['anthropic-messages', 'openai-chat']"
+
+
+def test_a_server_without_h11_names_the_extra() -> None:
+    """Starting a server without h11 says what to install, and so does the judge as a command."""
+    program = (
+        "import sys; sys.modules['h11'] = None\n"
+        "from limen.testing import MockProvider\n"
+        "from limen.testing.conformance import UsageError, run_check\n"
+        "try:\n"
+        "    with MockProvider(): pass\n"
+        "except ModuleNotFoundError as missing: print(missing.name, '|', missing)\n"
+        "try: run_check('builtins:print', wire='openai-chat')\n"
+        "except UsageError as missing: print(missing)"
+    )
+    sentence = "the mock provider needs h11: pip install 'limen[mock]'"
+
+    assert python(program) == f"h11 | {sentence}\n{sentence}"

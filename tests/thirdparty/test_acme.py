@@ -1,22 +1,19 @@
 """An adapter of another distribution, on a wire of its own: found by its entry point, judged by the kit."""
 
-import sys
+import tomllib
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from acme_limen.conformance import WIRE, make
 
 import limen
 from limen.contract import Finish, LlmError, user
 from limen.testing.conformance import Endpoint, WireDescription
 from limen.testing.server import MockProvider
 
-HERE = str(Path(__file__).parent)
-if HERE not in sys.path:
-    sys.path.append(HERE)
-
-from acme_limen.conformance import WIRE, make  # noqa: E402 - found on the path that was just extended
+DISTRIBUTION = Path(__file__).parent / "acme-limen"
 
 
 @pytest.mark.limen_adapter(make, wire=WIRE)
@@ -30,14 +27,15 @@ def test_it_is_known_by_its_entry_point_alone() -> None:
     (point,) = (point for point in entry_points(group="limen.adapters") if point.name == "acme")
     sources = "".join(path.read_text(encoding="utf-8") for path in (Path(limen.__file__).parent).rglob("*.py"))
 
-    assert point.value == "acme_limen:for_route"
+    written = tomllib.loads((DISTRIBUTION / "pyproject.toml").read_text(encoding="utf-8"))
+    assert written["project"]["entry-points"]["limen.adapters"] == {"acme": point.value} == {"acme": "acme_limen:SPEC"}
     assert "acme" not in sources.lower()
 
 
 async def test_a_route_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A route that names the entry point calls through it, with the key that the route names."""
     monkeypatch.setenv("SOME_KEY", "acme-key-0123456789")
-    async with MockProvider("tools", speakers=(WIRE.speaker,)) as mock:
+    async with MockProvider("tools", wires=(WIRE,)) as mock:
         config = tmp_path / "limen.toml"
         config.write_text(
             f'[routes.work]\nadapter = "acme"\nbase_url = "{mock.base_url("acme-lines")}"\napi_key_env = "SOME_KEY"\n',
@@ -51,23 +49,26 @@ async def test_a_route_of_the_configuration(tmp_path: Path, monkeypatch: pytest.
 
 
 async def test_every_key_of_the_route_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the file says of a route holds for an adapter of another distribution too: nothing is dropped (R9)."""
+    """Every key of a route, and its own option, holds for an adapter of another distribution too (R9)."""
     monkeypatch.setenv("SOME_KEY", "acme-key-0123456789")
-    async with MockProvider("text+500", speakers=(WIRE.speaker,)) as mock:
+    async with MockProvider("text+500", wires=(WIRE,)) as mock:
         config = tmp_path / "limen.toml"
         config.write_text(
             f'[routes.work]\nadapter = "acme"\nbase_url = "{mock.base_url("acme-lines")}"\ndefault_max_tokens = 77\n'
             'headers = { x-team = "blue" }\nretry = { max_retries = 1, initial_delay_ms = 1 }\nuser_agent = "app/1"\n'
-            'api_key_env = "SOME_KEY"\n',
+            'api_key_env = "SOME_KEY"\noptions = { tone = "formal" }\n',
             encoding="utf-8",
         )
         async with limen.open_runtime(config) as llm:
             with pytest.raises(LlmError) as caught:
                 await llm.complete(limen.GenerateOptions("work", "acme-1", [user("Hello")]))
 
-    told = [(one.header("x-team"), one.header("user-agent"), one.at("limit")) for one in mock.requests]
+    told = [
+        (one.header("x-team"), one.header("user-agent"), one.header("x-acme-tone"), one.at("limit"))
+        for one in mock.requests
+    ]
     assert caught.value.code == "SERVER"
-    assert told == [("blue", f"app/1 limen/{limen.__version__}", 77)] * 2
+    assert told == [("blue", f"app/1 limen/{limen.__version__}", "formal", 77)] * 2
 
 
 async def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +80,7 @@ async def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         "api_key_env": "SOME_KEY",
         "allow_plain_http": True,
     }
-    async with MockProvider("text", speakers=(WIRE.speaker,)) as mock:
+    async with MockProvider("text", wires=(WIRE,)) as mock:
         monkeypatch.setenv("HTTP_PROXY", mock.url)
         async with limen.open_runtime({"routes": {"work": table}}) as llm:
             await llm.complete(limen.GenerateOptions("work", "acme-1", [user("Hello")]))
@@ -88,14 +89,23 @@ async def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_a_key_that_it_cannot_use_is_refused(tmp_path: Path) -> None:
-    """What the adapter has no use for is INVALID_CONFIG, and names the route."""
+    """A key or value that the adapter does not have is INVALID_CONFIG with its path."""
     config = tmp_path / "limen.toml"
-    config.write_text('[routes.work]\nadapter = "acme"\ndialect = "blue"\n', encoding="utf-8")
+    messages: list[str] = []
+    for line in ('path = "a.json"', 'dialect = "blue"', 'options = { tone = "loud" }', 'options = { ton = "plain" }'):
+        config.write_text(f'[routes.work]\nadapter = "acme"\n{line}\n', encoding="utf-8")
+        with pytest.raises(LlmError) as caught:
+            async with limen.open_runtime(config):
+                pass
+        assert caught.value.code == "INVALID_CONFIG"
+        messages.append(caught.value.failure.message.removeprefix(f"{config}: "))
 
-    with pytest.raises(LlmError, match=r"routes\.work.*no use for dialect") as caught:
-        async with limen.open_runtime(config):
-            pass
-    assert caught.value.code == "INVALID_CONFIG"
+    assert messages == [
+        "routes.work - the adapter acme has no use for path; leave it out",
+        "routes.work - the wire acme-lines has no dialect 'blue'; it has acme",
+        "routes.work.options.tone - unknown word 'loud'",
+        "routes.work.options.ton - unknown key of the adapter acme; options are tone; did you mean tone?",
+    ]
 
 
 async def test_an_unknown_adapter_is_refused_with_the_known_ones(tmp_path: Path) -> None:
@@ -110,9 +120,9 @@ async def test_an_unknown_adapter_is_refused_with_the_known_ones(tmp_path: Path)
 
 
 async def test_a_conversation_with_seals() -> None:
-    """What Acme seals goes back under its seal."""
+    """A thought that Acme sealed goes back under its seal."""
     assert isinstance(WIRE, WireDescription)
-    async with MockProvider("reasoning-tools", speakers=(WIRE.speaker,)) as mock, limen.LlmRuntime() as llm:
+    async with MockProvider("reasoning-tools", wires=(WIRE,)) as mock, limen.LlmRuntime() as llm:
         llm.register(["acme"], make(Endpoint(base_url=mock.base_url("acme-lines"))))
         first = await llm.complete(limen.GenerateOptions("acme", "m", [user("What is 20 + 22?")]))
         assert first.message is not None

@@ -1,24 +1,17 @@
 """What transport tests share."""
 
-import shutil
 import ssl
-import subprocess
 
 import pytest
+import trustme
 
 
 @pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+def certificate() -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """A server's context with a certificate of its own, and a client's that trusts it."""
-    command = shutil.which("openssl")
-    if command is None:
-        pytest.skip("the openssl command, which makes the certificate, is not installed")
-    folder = tmp_path_factory.mktemp("tls")
-    key, pem = folder / "key.pem", folder / "cert.pem"
-    wanted = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=test -addext"
-    subject = "subjectAltName=IP:127.0.0.1"
-    arguments = [*wanted.split(), subject, "-keyout", str(key), "-out", str(pem)]
-    subprocess.run([command, "req", "-x509", *arguments], check=True, capture_output=True)
+    authority = trustme.CA()
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(pem, key)
-    return server, ssl.create_default_context(cafile=str(pem))
+    authority.issue_cert("127.0.0.1").configure_cert(server)
+    client = ssl.create_default_context()
+    authority.configure_trust(client)
+    return server, client

@@ -52,6 +52,11 @@ class Codec(Protocol):
         ...
 
     @property
+    def path(self) -> str:
+        """The path of a model call behind the address; `{model}` stands where the model's id goes."""
+        ...
+
+    @property
     def key_variables(self) -> tuple[str, ...]:
         """Environment variables that people keep this provider's key in, the usual one first."""
         ...
@@ -203,6 +208,7 @@ class RowCodec(ABC, Generic[R]):
         self.wire = row.wire
         self.dialect = row.name
         self.base_url = row.base_url
+        self.path = row.path
         self.key_variables = row.key_variables
         self.requires_key = row.requires_key
         self.models_path = row.models_path

@@ -13,6 +13,7 @@ from limen.transport import HttpRequest
 _RESERVED: Final = frozenset({"content-length", "transfer-encoding", "connection", "host", "accept-encoding", "te"})
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VERSION: Final = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 _PRODUCT: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(/[!#$%&'*+.^_`|~0-9A-Za-z-]+)?")
 
 
@@ -92,7 +93,35 @@ def _address(options: WireOptions, codec: Codec) -> str:
     fault = address_fault(base_url)
     if fault is not None:
         _refuse(f"base_url cannot be used: {fault}")
+    wanted = _without_own_path(base_url, codec.path)
+    if wanted is not None:
+        _refuse(
+            f"base_url holds a part of the path that {codec.wire} adds itself ({codec.path}): write {wanted} in place "
+            f"of {base_url}"
+        )
     return base_url.rstrip("/")
+
+
+def _without_own_path(base_url: str, path: str) -> str | None:
+    """Return what a base URL should be that holds the wire's own path, or the version twice; `None` for a sound one.
+
+    People paste the whole address of a call, or a vendor's `…/v1` where the wire begins with `/v1` itself; such a call
+    is answered with a bare 404 [NQ348].
+    """
+    own = [step for step in path.partition("{")[0].split("/") if step]
+    begin, _, rest = base_url.partition("://")
+    host, *steps = rest.rstrip("/").split("/")
+    for place, step in enumerate(steps):
+        versioned = _VERSION.fullmatch(step) is not None
+        if own and (steps[place : place + len(own)] == own or (versioned and steps[place:] == own[:1])):
+            kept = steps[:place]
+        elif versioned and steps[place + 1 : place + 2] == [step]:
+            kept = steps[: place + 1]
+        else:
+            continue
+        wanted = "/".join((f"{begin}://{host}", *kept))
+        return _without_own_path(wanted, path) or wanted
+    return None
 
 
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ It reads neither environment nor files (K7).
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from limen.contract import (
     AbortSignal,
     CallFacts,
     CredentialSource,
+    Failure,
     GenerateOptions,
     LlmAdapter,
     LlmError,
@@ -30,8 +31,10 @@ from limen.contract import (
     clean_key,
     codes,
     encode,
+    http_code,
+    scrub,
 )
-from limen.transport import HttpAnswer, Transport
+from limen.transport import HttpAnswer, HttpRequest, Transport
 
 # A list of models is a few hundred kilobytes at most (OpenRouter's, 2026-11: 0.6 MB).
 _CATALOG_BYTES = 4 * 1024 * 1024
@@ -62,19 +65,23 @@ class WireAdapter(LlmAdapter):
         """
         seed = _Seed(options)
         fault = _fault(options)
+        asked: list[str] = []
 
         async def begin(facts: CallFacts) -> HttpAnswer:
             if fault is not None:
                 raise fault
-            return await self._begin(options, facts)
+            request = await self._request(options, facts)
+            asked.append(request.url)
+            return await self._transport.open(request, signal=options.signal)
 
         def reader(content_type: str | None) -> WireReader:
             return self._codec.reader(id_seed=seed, limits=self._limits, content_type=content_type)
 
-        codec = self._codec
-        return WireStream(
-            WireCall(begin, reader, codec.classify, time.time, options.signal, request_id=codec.request_id)
-        )
+        def classify(status: int, headers: Mapping[str, str], body: bytes) -> Failure:
+            return _with_address(self._codec.classify(status, headers, body), asked[0])
+
+        request_id = self._codec.request_id
+        return WireStream(WireCall(begin, reader, classify, time.time, options.signal, request_id=request_id))
 
     def retry_policy(self, provider: str) -> RetryPolicy | None:
         """Return the policy of the options."""
@@ -98,10 +105,11 @@ class WireAdapter(LlmAdapter):
                 raise
             return configured
         listing = WireRequest("GET", path, self._codec.models_headers, b"")
-        answer = await self._transport.open(self._endpoint.request(listing, credential))
+        request = self._endpoint.request(listing, credential)
+        answer = await self._transport.open(request)
         body = await answer.whole_body(_CATALOG_BYTES) if 200 <= answer.status < 300 else await answer.error_body()
         if not 200 <= answer.status < 300:
-            failure = self._codec.classify(answer.status, answer.headers, body)
+            failure = _with_address(self._codec.classify(answer.status, answer.headers, body), request.url)
             raise LlmError.of(completed(failure, answer, time.time(), self._codec.request_id))
         listed = self._codec.parse_models(provider, body)
         return tuple(self._laid_over(model) for model in listed)
@@ -120,7 +128,7 @@ class WireAdapter(LlmAdapter):
         """Close the adapter's connections of the running loop. Idempotent."""
         await self._transport.aclose()
 
-    async def _begin(self, options: GenerateOptions, facts: CallFacts) -> HttpAnswer:
+    async def _request(self, options: GenerateOptions, facts: CallFacts) -> HttpRequest:
         model = self._models.get(options.model)
         context = BuildContext(model, self._max_tokens(model))
         written = build(self._codec, options, context)
@@ -128,8 +136,7 @@ class WireAdapter(LlmAdapter):
         signal = options.signal
         if signal is not None and signal.aborted:
             raise LlmError("the call was aborted before it was sent", codes.ABORTED, phase="resolve")
-        request = self._endpoint.request(written, await self._credential(options.provider))
-        return await self._transport.open(request, signal=signal)
+        return self._endpoint.request(written, await self._credential(options.provider))
 
     async def _credential(self, provider: str) -> object:
         """Return the credential to send, `None` where the route sends none (K3, K4)."""
@@ -207,6 +214,13 @@ def _fault(options: GenerateOptions) -> LlmError | None:
     except LlmError as fault:
         return fault
     return None
+
+
+def _with_address(failure: Failure, url: str) -> Failure:
+    """Name the address that was asked where nothing is there: what is wrong is most often the base URL."""
+    if failure.code != http_code(404):
+        return failure
+    return replace(failure, message=f"{failure.message} (asked: {scrub(url)})")
 
 
 def _source(api_key: str | CredentialSource | ValueSource | None) -> CredentialSource | ValueSource | None:

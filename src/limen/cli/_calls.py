@@ -75,7 +75,7 @@ async def opened(route: str) -> AsyncGenerator[LlmRuntime, None]:
         check_route(route, [info.id for info in llm.list_providers()])
         # Whoever watches can try again; only a route that is configured to be retried is.
         if any(one.retry for one in loader.config.routes if one.name == route):
-            llm.use(Retry(on_wait=_tell_wait))
+            llm.use(Retry(on_wait=_report_wait))
         asked = _settings.recording_asked()
         if asked is not None:
             llm.use(Recorder(asked.out, wires=_wires(loader.config), redact=asked.redact))
@@ -83,12 +83,12 @@ async def opened(route: str) -> AsyncGenerator[LlmRuntime, None]:
 
 
 def _wires(config: Config) -> dict[str, tuple[str, str | None]]:
-    """Say which wire and dialect each route speaks; the traffic itself does not tell."""
-    spoken = ((route.name, _compose.codec_of(route)) for route in config.routes)
-    return {name: (codec.wire, codec.dialect) for name, codec in spoken if codec is not None}
+    """Return wire and dialect of each route, which the traffic itself does not tell."""
+    codecs = ((route.name, _compose.codec_of(route)) for route in config.routes)
+    return {name: (codec.wire, codec.dialect) for name, codec in codecs if codec is not None}
 
 
-def _tell_wait(wait: RetryWait) -> None:
+def _report_wait(wait: RetryWait) -> None:
     words = f"{wait.failure.message}; trying again in {wait.delay_ms / 1000:.1f} s (try {wait.retry + 1})"
     complain(wait.failure.code, words)
 

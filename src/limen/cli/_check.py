@@ -1,9 +1,10 @@
-"""`limen check`: the judge for any adapter."""
+"""`limen check`: conformance checks of any adapter."""
 
 from typing import Annotated
 
 import typer
 
+from limen import _compose
 from limen.cli._report import UsageProblem
 
 
@@ -24,7 +25,20 @@ def check(
         raise UsageProblem("the judge needs h11: pip install 'limen[mock]'") from None
     problem: str
     try:
-        raise typer.Exit(run_check(target, wire=wire, report=report, basics=basics, write=typer.echo))
+        raise typer.Exit(run_check(target, wire=_described(wire), report=report, basics=basics, write=typer.echo))
     except UsageError as wrong:
         problem = str(wrong)
     raise UsageProblem(problem)
+
+
+def _described(wire: str) -> str:
+    """Return where the description of a wire is, as `module:attribute`; a name that no adapter describes as it is."""
+    if ":" in wire:
+        return wire
+    known = _compose.descriptions()
+    if wire not in known and wire not in _compose.wire_names():
+        raise UsageProblem(
+            f"there is no wire {wire!r} with a description; there are {', '.join(known)}; for a wire of your own give "
+            "module:description"
+        )
+    return known.get(wire, wire)

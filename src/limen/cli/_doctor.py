@@ -1,4 +1,4 @@
-"""`limen doctor`: what is configured, what is missing, and what to do next for each finding; never a key."""
+"""`limen doctor`: findings about configuration and keys, each with what to do next; never a key."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from limen.contract import LlmError, clean_key, codes, scrub
 State: TypeAlias = Literal["ok", "note", "fault"]
 
 
-PATIENCE_S: Final = 20
+ONLINE_TIMEOUT_S: Final = 20
 
 
 class Finding(NamedTuple):
@@ -66,6 +66,8 @@ async def _findings(config: Config, *, online: bool) -> AsyncIterator[Finding]:
     proxies = [name for name, value in (("http", config.proxies.http), ("https", config.proxies.https)) if value]
     if proxies:
         yield Finding("note", "proxy", f"the environment names one for {' and '.join(proxies)}")
+    for name, fault in _compose.faults().items():
+        yield Finding("note", f"adapter {name}", fault, "update or uninstall that distribution")
     for route in config.routes:
         found = _adapter_finding(route, config)
         yield found
@@ -85,7 +87,7 @@ def _adapter_finding(route: Route, config: Config) -> Finding:
     try:
         _compose.make_adapter(route, config)
     except LlmError as error:
-        return Finding("fault", route.name, str(error), f"change it in {route.place}")
+        return Finding("fault", route.name, error.failure.message, f"change it in {route.place}")
     codec = _compose.codec_of(route)
     address = route.base_url or (codec.base_url if codec is not None else None)
     return Finding("ok", route.name, f"adapter {route.adapter}{f' at {address}' if address else ''}")
@@ -121,10 +123,11 @@ def _variable(route: Route) -> str:
 async def _online_finding(route: Route, config: Config) -> Finding:
     adapter = _compose.make_adapter(route, config)
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(ONLINE_TIMEOUT_S):
             models = await adapter.list_models(route.name)
     except TimeoutError:
-        return Finding("fault", route.name, f"no answer within {PATIENCE_S} s", _online_remedy(codes.TIMEOUT, route))
+        words = f"no answer within {ONLINE_TIMEOUT_S} s"
+        return Finding("fault", route.name, words, _online_remedy(codes.TIMEOUT, route))
     except LlmError as error:
         return Finding("fault", route.name, f"{error.code}: {error}", _online_remedy(error.code, route))
     finally:

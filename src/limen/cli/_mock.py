@@ -1,17 +1,21 @@
-"""`limen mock`: a provider on this machine that says what a script says, and misbehaves on command."""
+"""`limen mock`: provider on this machine that answers what a script says, and misbehaves on command."""
 
 import asyncio
 from contextlib import suppress
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from limen.cli._report import UsageProblem
+from limen import _compose
+from limen.cli._report import UsageProblem, complain
 from limen.cli._show import columns
+from limen.contract import codes, foreign_text
 
 if TYPE_CHECKING:
     from limen.testing.server import MockProvider, Source
+    from limen.testing.wires import WireDescription
 
 
 def mock(
@@ -39,13 +43,46 @@ def mock(
     problem: str
     try:
         with suppress(KeyboardInterrupt):
-            asyncio.run(serve(source, host=host, port=port, faults=fault or (), listen=listen, ready=_announce))
+            asyncio.run(
+                serve(
+                    source,
+                    host=host,
+                    port=port,
+                    faults=fault or (),
+                    listen=listen,
+                    wires=_other_wires(),
+                    ready=_announce,
+                )
+            )
         return
-    except (ValueError, NoCertificate) as wrong:
+    except (ValueError, NoCertificate, ModuleNotFoundError) as wrong:
         problem = str(wrong)
     except OSError as taken:
         problem = f"cannot listen on {host}:{port}: {taken.strerror or taken}"
     raise UsageProblem(problem)
+
+
+def _other_wires() -> "list[WireDescription]":
+    """Return the descriptions that other distributions give of their wires; one that cannot be loaded is left out."""
+    from limen.testing.wires import WIRES, WireDescription
+
+    found: list[WireDescription] = []
+    for wire, place in _compose.descriptions().items():
+        if wire in WIRES:
+            continue
+        described = EntryPoint(wire, place, "limen.wires")
+        problem: str
+        try:
+            value: object = described.load()
+        except Exception as error:  # noqa: BLE001 - importing another distribution may raise anything
+            problem = f"{type(error).__name__}: {foreign_text(error)}"
+        else:
+            if isinstance(value, WireDescription):
+                found.append(value)
+                continue
+            problem = f"it is a {type(value).__name__}"
+        complain(codes.INVALID_CONFIG, f"the wire {wire} is not served: its description {place} is unusable: {problem}")
+    return found
 
 
 def _read(file: Path) -> "Source":

@@ -94,13 +94,13 @@ class _Held:
         raise LlmError("held back, to be shown", codes.ABORTED)
 
     def answered(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
-        """Nothing was sent."""
+        """Do nothing: no request was sent, so none is answered."""
 
     def received(self, data: bytes) -> None:
-        """Nothing was sent."""
+        """Do nothing: no request was sent, so none is answered."""
 
     def ended(self, code: str | None) -> None:
-        """Nothing was sent."""
+        """Do nothing: no request was sent, so none is answered."""
 
 
 async def _about_to_send(route: Configured, config: Config, options: GenerateOptions) -> WireRequest:

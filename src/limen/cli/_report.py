@@ -1,4 +1,4 @@
-"""How the command fails: one line on stderr with the code and what to do, an exit code, never a traceback (E5)."""
+"""Failures of the command: one line on stderr with code and remedy, an exit code, never a traceback (E5)."""
 
 import os
 import re
@@ -50,7 +50,7 @@ class UsageProblem(Exception):
 
 @runtime_checkable
 class _UsageError(Protocol):
-    """What typer raises for a wrong command line, whichever click it carries."""
+    """Exception of typer for a wrong command line, whichever click it carries."""
 
     exit_code: int
 

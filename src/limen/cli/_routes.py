@@ -1,6 +1,6 @@
-"""`limen routes` and `limen models`: what there is to call."""
+"""`limen routes` and `limen models`: lists of routes and models."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,7 +10,10 @@ from limen.cli._calls import check_route, finish
 from limen.cli._report import complain_failure
 from limen.cli._show import columns
 from limen.config import Config, Route, load
-from limen.contract import LlmError, ModelInfo
+from limen.contract import CredentialSource, LlmError, ModelInfo
+
+if TYPE_CHECKING:
+    from limen.adapters import Codec
 
 
 def loaded() -> Config:
@@ -21,20 +24,29 @@ def loaded() -> Config:
 def routes() -> None:
     """List the configured routes.
 
-    Shown are adapter, address and where the key comes from; never the key.
+    Shown are adapter, address and where the key comes from; never the key. A route whose settings its adapter does
+    not have is listed as it is written, and the exit code is 2.
     """
     config = loaded()
     if not config.routes:
         check_route("", [])
-    heads = ("ROUTE", "ADAPTER", "ADDRESS", "KEY FROM")
-    columns([heads, *(_row(route) for route in config.routes)])
+    rows: list[tuple[str, ...]] = [("ROUTE", "ADAPTER", "ADDRESS", "KEY FROM")]
+    faults: list[LlmError] = []
+    for route in config.routes:
+        try:
+            rows.append(_row(route, _compose.codec_of(route), _compose.credential_of(route)))
+        except LlmError as fault:
+            rows.append(_row(route, None, route.credential))
+            faults.append(fault)
+    columns(rows)
+    code = max((complain_failure(fault.failure) for fault in faults), default=0)
+    if code:
+        raise typer.Exit(code)
 
 
-def _row(route: Route) -> tuple[str, ...]:
-    codec = _compose.codec_of(route)
+def _row(route: Route, codec: "Codec | None", credential: CredentialSource | None) -> tuple[str, ...]:
     adapter = route.adapter if codec is None or codec.dialect == route.adapter else f"{route.adapter} ({codec.dialect})"
     address = route.base_url or (codec.base_url if codec is not None else None) or route.path or "-"
-    credential = _compose.credential_of(route)
     key = "no key is named" if credential is None else credential.reference.partition(" (")[0]
     return (route.name, adapter, address, key)
 

@@ -1,4 +1,4 @@
-"""What stands before a command: `limen --config FILE …`, `limen record --out FILE -- …`."""
+"""Settings that stand before a command: `limen --config FILE …`, `limen record --out FILE -- …`."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ APP: Final = f"limen-cli/{__version__}"
 
 
 class Recording(NamedTuple):
-    """Where calls are kept, and what is left out beside every secret."""
+    """Destination of recorded calls, and the fields that are left out beside every secret."""
 
     out: Path
     redact: Sequence[str]

@@ -1,4 +1,4 @@
-"""How a stream looks in a terminal, and as JSON lines."""
+"""Output of a stream: readable in a terminal, or as JSON lines."""
 
 import re
 import sys
@@ -34,7 +34,7 @@ class JsonLines:
         sys.stdout.buffer.flush()
 
     def end(self) -> None:
-        """Nothing stands open between lines."""
+        """Do nothing: each chunk is a whole line."""
 
 
 class Readable:

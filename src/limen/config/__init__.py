@@ -5,21 +5,24 @@ The environment, files and the keyring are read in this layer only (K7).
 
 from limen.config._credentials import EnvironmentKey, FileKey, KeyringKey
 from limen.config._environment import KnownProvider, Proxies
-from limen.config._errors import invalid_config
+from limen.config._errors import Fault, KeyPath, invalid_config
 from limen.config._load import DEFAULT_FILE, Config, Source, load
-from limen.config._routes import Route, is_loopback
+from limen.config._options import settings_of
+from limen.config._routes import Route
 
 __all__ = [
     "DEFAULT_FILE",
     "Config",
     "EnvironmentKey",
+    "Fault",
     "FileKey",
+    "KeyPath",
     "KeyringKey",
     "KnownProvider",
     "Proxies",
     "Route",
     "Source",
     "invalid_config",
-    "is_loopback",
     "load",
+    "settings_of",
 ]

@@ -1,4 +1,4 @@
-"""Where keys come from: environment variables, files and the keyring, asked once per call (K7)."""
+"""Credential sources: environment variables, files and the keyring, asked once per call (K7)."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What the environment says: routes from keys that are set, and proxies (K7). Read here and nowhere else."""
+"""Routes and proxies of the environment, which is read here and nowhere else (K7)."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from limen.config._credentials import EnvironmentKey
-from limen.config._errors import Fault
-from limen.config._routes import Route, check_base_url, is_loopback, plain_http_beyond_loopback
-from limen.contract import LlmError, codes
+from limen.config._routes import Route
+from limen.contract import LlmError, codes, is_loopback
 
 
 class KnownProvider(NamedTuple):
@@ -35,9 +34,10 @@ class Proxies(msgspec.Struct, frozen=True):
 
         Raises `INVALID_CONFIG` for a proxy that is not http or https, such as a SOCKS one.
         """
-        scheme = urlsplit(base_url).scheme
+        parts = urlsplit(base_url)
+        scheme = parts.scheme
         proxy = self.http if scheme == "http" else self.https
-        if proxy is None or is_loopback(base_url):
+        if proxy is None or is_loopback(parts.hostname or ""):
             return None
         if urlsplit(proxy).scheme not in ("http", "https"):
             raise LlmError(
@@ -78,9 +78,9 @@ def _address(proxy: str | None) -> str | None:
 def routes_from(
     known: Sequence[KnownProvider], *, app: str | None, environ: Mapping[str, str] | None = None
 ) -> tuple[Route, ...]:
-    """Make a route for each provider whose key is set.
+    """Make a route for each provider whose key is set; `X_BASE_URL` beside `X_API_KEY` moves it to another address.
 
-    `X_BASE_URL` beside `X_API_KEY` moves the route to another address. Raises `Fault` for one that cannot be used.
+    An address that cannot be used is not looked at here: the route is `implied`, so it is its own call that says so.
     """
     found = os.environ if environ is None else environ
     routes: dict[str, Route] = {}
@@ -90,21 +90,15 @@ def routes_from(
         variable, url = _moved(provider, found)
         if url is None and provider.base_url is None:
             continue
-        if url is not None:
-            try:
-                check_base_url(url, ())
-            except Fault as fault:
-                raise Fault(f"the environment variable {variable}: {fault.message}") from None
-            if plain_http_beyond_loopback(url):
-                raise Fault(f"the environment variable {variable}: a key travels over https, or to this machine (K6)")
         routes[provider.route] = Route(
             name=provider.route,
             adapter=provider.adapter,
-            place="the environment",
+            place="the environment" if url is None else f"the environment variable {variable}",
             dialect=provider.dialect,
             base_url=url,
             credential=EnvironmentKey(tuple(provider.key_variables)),
             app=app,
+            implied=True,
         )
     return tuple(routes.values())
 

@@ -10,7 +10,7 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 
 
 class Fault(Exception):
-    """What is wrong at which key path; becomes `INVALID_CONFIG` once file and line are known."""
+    """Fault of a configuration with its key path; becomes `INVALID_CONFIG` once file and line are known."""
 
     def __init__(self, message: str, path: KeyPath = ()) -> None:
         super().__init__(message)

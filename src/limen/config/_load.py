@@ -1,26 +1,20 @@
 """A configuration from a path, from `./limen.toml` or from the environment: the whole of it, or an error (K5)."""
 
-import difflib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import msgspec
 
+from limen.config._convert import convert, near
 from limen.config._environment import KnownProvider, Proxies, proxies_from, routes_from
-from limen.config._errors import Fault, KeyPath, invalid_config, shown
+from limen.config._errors import Fault, invalid_config, shown
 from limen.config._literal_keys import check_no_literal_key
 from limen.config._routes import Route, check_app, route_of
-from limen.config._schema import TABLES, AppTable, RouteTable
+from limen.config._schema import AppTable, RouteTable
 from limen.config._toml import line_of, parse, read_text
 
-T = TypeVar("T")
-
 DEFAULT_FILE: Final = "limen.toml"
-
-# Fields that take one of a few words, for the message about another one.
-_WORDS: Final[Mapping[str, str]] = {"mode": "; it is normal or always", "input": "; it lists text and image"}
 
 Source: TypeAlias = str | Path | Mapping[str, object] | None
 """A path, a document that was read already, or `None`: `./limen.toml` if there is one, else the environment."""
@@ -36,7 +30,7 @@ class Config(msgspec.Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """Where it came from, in words."""
+        """Origin of the configuration, in words."""
         return "the environment" if self.file is None else shown(self.file)
 
 
@@ -102,53 +96,17 @@ def _config(tree: Mapping[str, object], app: str | None, file: Path | None) -> C
     for name in tree:
         if name not in ("app", "routes"):
             raise Fault(
-                f"unknown key; a configuration has [app] and [routes.NAME]{_near(name, ('app', 'routes'))}", (name,)
+                f"unknown key; a configuration has [app] and [routes.NAME]{near(name, ('app', 'routes'))}", (name,)
             )
-    named = _convert(tree.get("app", {}), AppTable, ("app",)).name
+    named = convert(tree.get("app", {}), AppTable, ("app",)).name
     if named is not None:
         check_app(named, ("app", "name"))
     if app is not None:
         check_app(app, ())
-    tables = _convert(tree.get("routes", {}), dict[str, object], ("routes",))
+    tables = convert(tree.get("routes", {}), dict[str, object], ("routes",))
     folder = Path.cwd() if file is None else file.parent
     routes = tuple(
-        route_of(name, _convert(table, RouteTable, ("routes", name)), app=app or named, folder=folder)
+        route_of(name, convert(table, RouteTable, ("routes", name)), app=app or named, folder=folder)
         for name, table in tables.items()
     )
     return Config(routes, app or named, proxies_from(), file)
-
-
-def _convert(value: object, kind: type[T], path: KeyPath) -> T:
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        words = str(error)
-    raise _fault(words, path)
-
-
-def _fault(words: str, path: KeyPath) -> Fault:
-    """Restate msgspec's "Expected `float`, got `str` - at `$.timeouts.connect`" with the whole key path."""
-    message, _, place = words.partition(" - at `$")
-    # A key of a free table is not named: `$.headers[...]`.
-    steps = re.findall(r"\.([^.\[\]`]+)|\[(\d+)\]", place.replace("[...]", ""))
-    where: KeyPath = (*path, *(int(index) if index else name for name, index in steps))
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", message, re.DOTALL)
-    if unknown is not None:
-        known = _known_keys(where)
-        return Fault(f"unknown key; known here: {', '.join(known)}{_near(unknown[1], known)}", (*where, unknown[1]))
-    missing = re.fullmatch(r"Object missing required field `(.*)`", message)
-    if missing is not None:
-        return Fault(f"{missing[1]} is missing", where)
-    words = message.replace("`", "").replace("Expected", "expected").replace("Invalid enum value", "unknown word")
-    names = [step for step in where if isinstance(step, str)]
-    return Fault(words + _WORDS.get(names[-1] if names else "", ""), where)
-
-
-def _known_keys(path: KeyPath) -> tuple[str, ...]:
-    names = [step for step in path if isinstance(step, str)]
-    return TABLES[names[-1]].__struct_fields__ if names[-1] in TABLES else RouteTable.__struct_fields__
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]}?" if near else ""

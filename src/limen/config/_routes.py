@@ -1,29 +1,27 @@
-"""From a table of the file to a route: checked, and free of the file's spelling."""
+"""Conversion of a route's table to a `Route`, with the checks of its values."""
 
 import difflib
-import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
-import msgspec
+from msgspec import structs
 
 from limen.config._credentials import EnvironmentKey, FileKey, KeyringKey
 from limen.config._errors import Fault, KeyPath
 from limen.config._literal_keys import variable_name
-from limen.config._schema import EffortTable, ModelTable, RouteTable
+from limen.config._schema import EffortTable, ModelTable, RouteSettings, RouteTable
 from limen.contract import (
     CODES,
     CredentialSource,
     Effort,
     FrozenDict,
-    Limits,
     ModelInfo,
     RetryPolicy,
-    Timeouts,
+    address_fault,
     freeze_object,
+    is_plain_and_far,
 )
 
 # RFC 9110: the characters of a header's name, and of a product in User-Agent.
@@ -31,36 +29,21 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PRODUCTS: Final = re.compile(r"[!-~]+( [!-~]+)*")
 
 
-class Route(msgspec.Struct, frozen=True, kw_only=True):
+class Route(RouteSettings, frozen=True):
     """One route, ready to make an adapter from: plain data, and a credential source instead of a key.
 
-    `app` is the application's part of the `User-Agent`; `place` names the route in messages; `options` is only for
-    adapters installed by entry point. `path` is the fixture's file. `proxy` is the environment's for this address, with
-    the hosts that go without (K7); the repr leaves it out, as it may hold a password (E5).
+    - `place` names the route in messages; `app` is the application's part of the `User-Agent`.
+    - `implied`: the environment made it because a key is set. What is wrong with such a route is said when it is
+      called, and does not keep other routes from working.
     """
 
     name: str
     adapter: str
     place: str
-    dialect: str | None = None
-    base_url: str | None = None
     credential: CredentialSource | None = None
-    allow_plain_http: bool = False
     app: str | None = None
-    headers: Mapping[str, str] = FrozenDict[str]()
-    timeouts: Timeouts | None = None
-    limits: Limits | None = None
-    retry: RetryPolicy | None = None
     models: Sequence[ModelInfo] = ()
-    default_max_tokens: int | None = None
-    path: str | None = None
-    options: Mapping[str, object] = FrozenDict[object]()
-    proxy: str | None = None
-    no_proxy: Sequence[str] = ()
-
-    def __repr__(self) -> str:
-        shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name != "proxy")
-        return f"Route({', '.join(shown)})"
+    implied: bool = False
 
 
 def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> Route:
@@ -78,31 +61,22 @@ def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> 
         _check_codes(table.retry, (*here, "retry", "codes"))
     credential = _credential(name, table, folder)
     if table.base_url is not None:
-        check_base_url(table.base_url, (*here, "base_url"))
-        keyed = credential is not None and not table.allow_plain_http
-        if keyed and plain_http_beyond_loopback(table.base_url):
-            raise Fault(
-                "the key would travel unencrypted over plain http; use https, or write allow_plain_http = true (K6)",
-                (*here, "base_url"),
-            )
-    return Route(
+        _check_base_url(
+            table.base_url, (*here, "base_url"), keyed=credential is not None and not table.allow_plain_http
+        )
+    settings = {field: getattr(table, field) for field in RouteSettings.__struct_fields__}
+    settings["headers"] = FrozenDict(table.headers)
+    settings["options"] = _frozen(table.options, (*here, "options"))
+    settings["path"] = None if table.path is None else _path(table.path, folder)
+    route = Route(
         name=name,
         adapter=table.adapter,
         place=f"[routes.{name}]",
-        dialect=table.dialect,
-        base_url=table.base_url,
         credential=credential,
-        allow_plain_http=table.allow_plain_http,
         app=table.user_agent or app,
-        headers=FrozenDict(table.headers),
-        timeouts=table.timeouts,
-        limits=table.limits,
-        retry=table.retry,
         models=_models(name, table.models),
-        default_max_tokens=table.default_max_tokens,
-        path=None if table.path is None else _path(table.path, folder),
-        options=_options(table.options, (*here, "options")),
     )
+    return structs.replace(route, **settings)
 
 
 def check_route_name(name: str) -> None:
@@ -117,35 +91,14 @@ def check_app(app: str, path: KeyPath) -> None:
         raise Fault('an application is named like "my-app/1.0", in printable ASCII', path)
 
 
-def check_base_url(url: str, path: KeyPath) -> None:
-    """Raise `Fault` for what is no http(s) address, or holds a password or a query."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable, parts = False, urlsplit("")
-    if not usable or not url.isprintable() or " " in url:
-        raise Fault("this is no address; one looks like https://api.example.com/v1", path)
-    if "@" in parts.netloc:
-        raise Fault("an address holds no user or password; name a credential instead", path)
-    if parts.query or parts.fragment:
-        raise Fault("a base address has neither a query nor a fragment", path)
-
-
-def plain_http_beyond_loopback(url: str) -> bool:
-    """Whether a key would be readable on the way to this address (K6)."""
-    return urlsplit(url).scheme == "http" and not is_loopback(url)
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the address is this machine by its own name for itself."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _check_base_url(url: str, path: KeyPath, *, keyed: bool) -> None:
+    fault = address_fault(url)
+    if fault is not None:
+        raise Fault(fault, path)
+    if keyed and is_plain_and_far(url):
+        raise Fault(
+            "the key would travel unencrypted over plain http; use https, or write allow_plain_http = true (K6)", path
+        )
 
 
 def _check_header(name: str, value: str, path: KeyPath) -> None:
@@ -155,7 +108,7 @@ def _check_header(name: str, value: str, path: KeyPath) -> None:
         raise Fault("a header's value is printable ASCII without spaces around it", path)
 
 
-def _options(options: Mapping[str, object], path: KeyPath) -> Mapping[str, object]:
+def _frozen(options: Mapping[str, object], path: KeyPath) -> Mapping[str, object]:
     fault: str
     try:
         return freeze_object(options)

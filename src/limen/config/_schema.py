@@ -37,28 +37,34 @@ class ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default_effort: str | None = None
 
 
-class RouteTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[routes.NAME]`: one adapter under one name.
+class RouteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of a route that mean the same in the file and in `Route`; each but `options` is an adapter's option.
 
-    `options` is for adapters that are installed by entry point: they say what it may hold.
+    `path` is the file of an adapter that answers from one. `options` are those of the adapter alone, checked against
+    its own options type (`settings_of`).
     """
 
-    adapter: str
     dialect: str | None = None
     base_url: str | None = None
-    api_key_env: str | None = None
-    api_key_file: str | None = None
-    api_key_keyring: str | None = None
     allow_plain_http: bool = False
-    user_agent: str | None = None
     headers: Mapping[str, str] = FrozenDict[str]()
     timeouts: Timeouts | None = None
     limits: Limits | None = None
     retry: RetryPolicy | None = None
-    models: Sequence[ModelTable] = ()
     default_max_tokens: int | None = None
     path: str | None = None
     options: Mapping[str, object] = FrozenDict[object]()
+
+
+class RouteTable(RouteSettings, frozen=True):
+    """`[routes.NAME]`: one adapter under one name; beside the settings its credential, name and models."""
+
+    adapter: str
+    api_key_env: str | None = None
+    api_key_file: str | None = None
+    api_key_keyring: str | None = None
+    user_agent: str | None = None
+    models: Sequence[ModelTable] = ()
 
 
 TABLES: Mapping[str, type[msgspec.Struct]] = {
@@ -69,4 +75,4 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "models": ModelTable,
     "efforts": EffortTable,
 }
-"""Which struct a table of that name is, for messages that list the known keys."""
+"""Struct of each named table, for messages that list the known keys."""

@@ -1,7 +1,8 @@
-"""The vocabulary and its rules; no I/O, and of third parties only msgspec.
+"""Vocabulary of requests and answers, and the rules that bind them; no I/O, msgspec the only third party.
 
 Values are immutable, hashable and have one JSON form (`encode`, `decode_*`). `_grammar` decides which chunk may
-follow which; `_assembler` turns chunks into a `Response`; `_ports` are the seams to everything else.
+follow which; `_assembler` turns chunks into a `Response`; `_ports` are the interfaces of adapters, interceptors,
+wires and taps.
 """
 
 from limen.contract import _codes as codes
@@ -78,7 +79,7 @@ from limen.contract._ports import (
 )
 from limen.contract._redact import MASK, looks_secret, remember_secret, scrub
 from limen.contract._replay import aligned, replay_fault
-from limen.contract._request import check_request
+from limen.contract._request import check_request, checked
 from limen.contract._response import CallInfo, RateLimit, RateLimits, ReplayDrop, Response
 from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
 from limen.contract._tools import JsonSchema, ResponseFormat, ToolChoice, ToolChoiceOption, ToolSpec
@@ -171,6 +172,7 @@ __all__ = [
     "assistant",
     "check_history",
     "check_request",
+    "checked",
     "clean_key",
     "codes",
     "decode",

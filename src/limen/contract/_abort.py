@@ -1,17 +1,17 @@
-"""Cancellation: a controller that anyone may fire, a signal that everyone may watch.
+"""Cancellation: a controller that aborts, and its signal, which calls watch.
 
-`abort()` is idempotent and may come from any thread (Q6). Nothing here needs an event loop until
-somebody awaits `wait()`.
+`abort()` is idempotent and may come from any thread, and from a signal handler (Q6). There is no lock, since a signal
+handler runs inside of whatever the thread was doing, also while that thread holds the lock: every step is one
+operation of a dict, which no thread and no handler can interrupt. No event loop is needed before `wait()` is awaited.
 """
 
-import threading
 from collections.abc import Callable
 
 
 class AbortError(Exception):
-    """The caller's own abort, with the reason that was given to `abort()`.
+    """Cancellation by the caller, with the `reason` that was given to `abort()`.
 
-    Its text never contains the reason: a reason is the caller's object and may be anything.
+    Its text never contains the reason, which is an object of the caller's and may hold a secret.
     """
 
     def __init__(self, reason: object = None) -> None:
@@ -23,50 +23,46 @@ class AbortError(Exception):
 
 
 class AbortSignal:
-    """The watching end: `aborted`, `reason`, `await wait()`, `raise_if_aborted()`.
+    """Watched side of a cancellation: `aborted`, `reason`, `await wait()`, `raise_if_aborted()`.
 
     A signal is made by `AbortController`; it is compared by identity and is no part of a value's JSON form.
     """
 
-    __slots__ = ("__weakref__", "_aborted", "_callbacks", "_lock", "_reason")
+    __slots__ = ("__weakref__", "_abort", "_callbacks")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._aborted = False
-        self._reason: object = None
+        # Empty, or the token and the reason of the abort that came first, under the key True.
+        self._abort: dict[bool, tuple[object, object]] = {}
         self._callbacks: dict[object, Callable[[], None]] = {}
 
     @property
     def aborted(self) -> bool:
-        """Whether `abort()` was called; never goes back to false."""
-        return self._aborted
+        """True once `abort()` was called; never false again."""
+        return bool(self._abort)
 
     @property
     def reason(self) -> object:
-        """What was given to the first `abort()`; `None` before it and for an abort without a reason."""
-        return self._reason
+        """Argument of the first `abort()`; `None` before it and for an abort without a reason."""
+        return self._abort[True][1] if self._abort else None
 
     def raise_if_aborted(self) -> None:
         """Raise `AbortError` with the reason, if aborted."""
-        if self._aborted:
-            raise AbortError(self._reason)
+        if self._abort:
+            raise AbortError(self.reason)
 
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` once on abort, in the aborting thread, or now if that has happened.
 
-        Returns a function that takes the callback back; calling it twice is harmless.
+        Returns a function that removes the callback; calling it twice is harmless.
         """
         token = object()
-        with self._lock:
-            waiting = not self._aborted
-            if waiting:
-                self._callbacks[token] = callback
-        if not waiting:
+        self._callbacks[token] = callback
+        # Added before the look at the abort: one that comes in between takes the callback out, so that it runs once.
+        if self._abort and self._callbacks.pop(token, None) is not None:
             callback()
 
         def remove() -> None:
-            with self._lock:
-                self._callbacks.pop(token, None)
+            self._callbacks.pop(token, None)
 
         return remove
 
@@ -85,7 +81,7 @@ class AbortSignal:
             try:
                 loop.call_soon_threadsafe(resolve)
             except RuntimeError:
-                # The waiter's loop was closed: its task is gone, and there is nobody left to wake.
+                # The waiter's loop was closed, and its task with it: there is nothing left to wake.
                 return
 
         remove = self.on_abort(wake)
@@ -95,25 +91,25 @@ class AbortSignal:
             remove()
 
     def _fire(self, reason: object) -> None:
-        with self._lock:
-            if self._aborted:
-                return
-            self._reason = reason
-            self._aborted = True
-            callbacks = list(self._callbacks.values())
-            self._callbacks.clear()
+        token = object()
+        if self._abort.setdefault(True, (token, reason))[0] is not token:
+            return
         failures: list[Exception] = []
-        for callback in callbacks:
+        for kept in list(self._callbacks):
             try:
-                callback()
-            except Exception as failure:  # noqa: BLE001 - one watcher's bug must not keep the others from hearing
+                self._callbacks.pop(kept, _removed)()
+            except Exception as failure:  # noqa: BLE001 - one callback's bug must not keep the others from being called
                 failures.append(failure)
         if failures:
             raise failures[0]
 
 
+def _removed() -> None:
+    """Do nothing, in place of a callback that was removed meanwhile."""
+
+
 class AbortController:
-    """The firing end: hand `signal` to a call, call `abort(reason)` to end it."""
+    """Aborting side of a cancellation: give `signal` to a call, and call `abort(reason)` to end it."""
 
     __slots__ = ("signal",)
 

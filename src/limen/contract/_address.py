@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine's own (K6); a name that merely looks like one is not."""
+    """Tell whether a host name or address is this machine's own (K6); a name that merely looks like one is not."""
     from ipaddress import ip_address  # here, because it takes longer to load than the rest of the contract
 
     try:
@@ -18,7 +18,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_plain_and_far(url: str) -> bool:
-    """Whether a key would be readable on its way to this address: plain http to another machine (K6)."""
+    """Tell whether a key would be readable on its way to this address: plain http to another machine (K6)."""
     parts = _split(url)
     return parts.scheme == "http" and not is_loopback(parts.hostname or "")
 

@@ -1,4 +1,4 @@
-"""Chunks to a `Response`: the one place that decides what of a turn may stand in a history (C17, N3)."""
+"""Assembly of chunks into a `Response`; decides alone which parts of a turn may stand in a history (C17, N3)."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, assert_never
@@ -30,7 +30,7 @@ from limen.contract._usage import TokenUsage
 
 
 class Arrived(NamedTuple):
-    """What arrived of an answer: closed and open blocks by index, usage, and the finish where there was one."""
+    """Received part of an answer: closed and open blocks by index, usage, and the finish if there was one."""
 
     closed: Mapping[int, StreamBlock]
     unfinished: Mapping[int, StreamBlock]
@@ -41,8 +41,8 @@ class Arrived(NamedTuple):
 class Assembler:
     """Collect chunks: `feed` each one, then read `arrived()`, at any time.
 
-    Meant for streams that interceptors may have changed, so it takes what comes: the first `BlockEnd` of an index
-    wins over its deltas, a delta without a start opens its block, nothing raises.
+    Tolerant, because interceptors may have changed the stream: the first `BlockEnd` of an index wins over its
+    deltas, a delta without a start opens its block, nothing raises.
     """
 
     __slots__ = ("_closed", "_finish", "_open", "_usage")
@@ -54,7 +54,7 @@ class Assembler:
         self._finish: Finish | None = None
 
     def feed(self, chunk: StreamChunk) -> None:
-        """Take one chunk."""
+        """Add one chunk."""
         match chunk:
             case TextDelta(index=index, text=text):
                 self._parts(index, "text").texts.append(text)
@@ -77,7 +77,7 @@ class Assembler:
                 assert_never(chunk)
 
     def arrived(self) -> Arrived:
-        """What has arrived so far."""
+        """Return the blocks, usage and finish received so far."""
         unfinished = {
             index: block
             for index, parts in self._open.items()
@@ -120,7 +120,7 @@ def assemble(
     info: CallInfo | None = None,
     replay_dropped: Sequence[ReplayDrop] = (),
 ) -> Response:
-    """Make the response: what may be executed, what may be kept, and what of the replay state goes with it."""
+    """Build the response: calls that may be executed, the message for the history, and its replay state (C17)."""
     blocks = {**arrived.closed, **arrived.unfinished}
     ordered = [blocks[index] for index in sorted(blocks)]
     calls = {index: block for index, block in enumerate(ordered) if isinstance(block, ToolCallBlock)}
@@ -151,7 +151,7 @@ def assemble(
 
 
 def _executable(calls: Mapping[int, ToolCallBlock], finish: FinishReason) -> Mapping[int, ToolCallBlock]:
-    """The calls that may be executed; of an unguarded stream, none without a name, and the first of an id (C10)."""
+    """Return the calls that may be executed; of an unguarded stream, the named ones and the first of each id (C10)."""
     if finish.kind != "tool-calls":
         return {}
     first: dict[str, int] = {}

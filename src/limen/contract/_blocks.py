@@ -1,4 +1,4 @@
-"""Content blocks: what a message is made of."""
+"""Content blocks, the parts of a message."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -42,12 +42,12 @@ class ImageBlock(msgspec.Struct, frozen=True, tag="image", rename="camel", omit_
             raise ValueError("an image given as bytes names its media type, such as image/png")
         data: object = self.data
         if isinstance(data, bytearray | memoryview):
-            # What a socket or a file hands over; what is kept is immutable.
+            # Sockets and files return bytearray and memoryview; the copy is immutable.
             force_setattr(self, "data", bytes(data))
 
 
 class ToolCallBlock(msgspec.Struct, frozen=True, tag="tool-call", rename="camel", gc=False):
-    """A call that the model asks for; `arguments` is the raw JSON string, never parsed or repaired (C8)."""
+    """Tool call requested by the model; `arguments` is the raw JSON string, never parsed or repaired (C8)."""
 
     id: str
     name: str
@@ -55,7 +55,7 @@ class ToolCallBlock(msgspec.Struct, frozen=True, tag="tool-call", rename="camel"
 
 
 class ToolResultBlock(msgspec.Struct, frozen=True, tag="tool-result", rename="camel", omit_defaults=True):
-    """What a tool answered to the call with that id: text, or a tuple of text and image blocks."""
+    """Result of the tool call with that id: text, or a tuple of text and image blocks."""
 
     tool_call_id: str
     content: str | Sequence[TextBlock | ImageBlock]

@@ -1,4 +1,4 @@
-"""Stream chunks: what every adapter yields and every consumer reads.
+"""Stream chunks, which every adapter yields and every consumer reads.
 
 The union is closed: consumers `match` on it and end in `assert_never`. Which chunk may follow which is decided
 in `_grammar.py`.
@@ -17,7 +17,7 @@ from limen.contract._usage import TokenUsage
 
 
 class BlockStart(msgspec.Struct, frozen=True, tag="block-start", rename="camel", gc=False):
-    """Opens a content block; indexes are 0, 1, 2 … in the order in which blocks open (C2)."""
+    """Opening of a content block; indexes are 0, 1, 2 … in the order in which blocks open (C2)."""
 
     index: int
     block_type: BlockType
@@ -38,7 +38,7 @@ class ReasoningDelta(msgspec.Struct, frozen=True, tag="reasoning-delta", rename=
 
 
 class ToolCallDelta(msgspec.Struct, frozen=True, tag="tool-call-delta", rename="camel", omit_defaults=True, gc=False):
-    """A fragment of the raw argument string (C8); every one carries the id, the first one the name."""
+    """Fragment of a call's raw argument string (C8); each carries the id, the first one the name too."""
 
     index: int
     id: str
@@ -47,7 +47,7 @@ class ToolCallDelta(msgspec.Struct, frozen=True, tag="tool-call-delta", rename="
 
 
 class BlockEnd(msgspec.Struct, frozen=True, tag="block-end", rename="camel"):
-    """Closes a block with its assembled value: the wire delivered all it will deliver of it (C4, C7)."""
+    """End of a block, with its assembled value (C4); the wire will deliver nothing more of it (C7)."""
 
     index: int
     block: StreamBlock

@@ -1,4 +1,4 @@
-"""Every stable error code, and when it is used (E3).
+"""Stable error codes, each with its meaning (E3).
 
 Codes are the thing to route on; messages are for people. `HTTP_<n>` is the one open family: any status
 >= 300 that no other rule names.

@@ -1,4 +1,4 @@
-"""What a key must be, and where one comes from, seen from an adapter."""
+"""API keys as an adapter sees them: their source, and the check of their form."""
 
 from typing import Protocol, runtime_checkable
 
@@ -8,7 +8,7 @@ from limen.contract._redact import remember_secret
 
 
 class CredentialSource(Protocol):
-    """Where a key comes from: asked once per call, so a rotated key is used by the next one (K7).
+    """Source of a key, asked once per call, so that the next call uses a rotated key (K7).
 
     `reference` names the place for messages ("the environment variable DEEPSEEK_API_KEY") and holds no part of a
     key. `api_key()` returns the key, or `None` where the place holds none; it may raise `LlmError`.
@@ -16,11 +16,11 @@ class CredentialSource(Protocol):
 
     @property
     def reference(self) -> str:
-        """The place, in words that may be shown."""
+        """Name of the place, without any part of the key."""
         ...
 
     async def api_key(self) -> str | None:
-        """The key, or `None` where there is none."""
+        """Return the key, or `None` where there is none."""
         ...
 
 
@@ -42,7 +42,7 @@ class ValueSource(Protocol):
 
 
 class StaticCredential:
-    """A key given in code, kept out of every repr."""
+    """Key given in code, kept out of every repr (E5)."""
 
     __slots__ = ("_key",)
 

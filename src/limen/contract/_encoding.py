@@ -1,4 +1,4 @@
-"""Values to JSON and back: `encode`, `decode` and the typed `decode_*` (section 1)."""
+"""JSON encoding of the vocabulary: `encode`, `decode` and the typed `decode_*` (section 1)."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -37,7 +37,7 @@ def encode(value: object) -> bytes:
 
 
 def _free_parts(value: object) -> Iterator[tuple[str, object]]:
-    """The parts whose content the caller chooses: a NaN in them would silently become `null`."""
+    """Return the parts with free content, in which msgspec would silently write a NaN as `null` (Q8)."""
     if isinstance(value, (Message, Finish, Response)):
         yield "replay_state", value.replay_state
     if not isinstance(value, GenerateOptions):
@@ -55,10 +55,10 @@ def _free_parts(value: object) -> Iterator[tuple[str, object]]:
 
 def _no_signal(kind: type, value: object) -> object:
     if kind is AbortSignal:
-        # A signal never travels; a field of that name in foreign JSON is as good as unknown.
+        # A signal is never encoded, so a field of that name in foreign JSON is an unknown field.
         return AbortSignal()
     if kind is object:
-        # Any JSON: msgspec asks the hook for the fields that are declared `object`, too.
+        # msgspec calls the hook for fields declared `object` too; they hold any JSON.
         return value
     raise NotImplementedError(kind)
 

@@ -1,6 +1,6 @@
-"""Failure as an exception, and what may be said of a foreign one.
+"""`LlmError`, and the scrubbed text and cause of foreign exceptions.
 
-Who is at fault can be read off the code: the caller (`INVALID_OPTIONS`, `UNSUPPORTED…`), the provider
+The code tells who is at fault: the caller (`INVALID_OPTIONS`, `UNSUPPORTED…`), the provider
 (`SERVER`, `MALFORMED_RESPONSE` …), the network (`TRANSPORT`, `TIMEOUT`), an adapter (`PROTOCOL_VIOLATION`).
 An adapter raises `LlmError`; a consumer of the runtime reads the same facts from the terminal `Finish` (E1, E2).
 """
@@ -15,7 +15,7 @@ from limen.contract._response import Response
 
 
 class LlmError(Exception):
-    """An operational failure with a stable code; `.failure` holds its facts, `.partial` what had arrived.
+    """Operational failure with a stable code; `.failure` holds its facts, `.partial` the `Response` received so far.
 
     Raises `TypeError` or `ValueError` on facts that no failure can have (status 42, a retry delay of NaN).
     Pickles with its facts and its `partial`; a chained cause stays behind.
@@ -43,7 +43,7 @@ class LlmError(Exception):
 
     @classmethod
     def of(cls, failure: Failure, *, partial: Response | None = None) -> "LlmError":
-        """Make the exception for known facts, with what had arrived."""
+        """Make the exception from its facts, with the partial response if there is one."""
         error = cls(
             failure.message,
             failure.code,
@@ -59,12 +59,12 @@ class LlmError(Exception):
 
     @property
     def failure(self) -> Failure:
-        """The facts."""
+        """Facts of the failure, as data."""
         return self._failure
 
     @property
     def code(self) -> str:
-        """The stable code, `failure.code`."""
+        """Stable code, `failure.code` (E3)."""
         return self._failure.code
 
     def __reduce__(self) -> "tuple[Callable[..., LlmError], tuple[Failure, Response | None]]":
@@ -84,14 +84,14 @@ UNREADABLE: Final = "an exception whose text cannot be read"
 def foreign_text(error: object) -> str:
     """Return a foreign object's text, scrubbed, whatever its `__str__` does; never raises, never empty.
 
-    A class name stands where the text is empty: `raise KeyError()` has something to say only by its type.
+    An empty text, as of `raise KeyError()`, becomes the name of the class.
     """
     try:
-        # A subclass of str that __str__ returned could lie again; `str.__str__` makes it an exact one.
+        # `__str__` may return a subclass of str with overridden methods; `str.__str__` makes it an exact str.
         text = str.__str__(str(error))
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001 - a hostile __str__ may raise anything; its own error says nothing of the call
+    except BaseException:  # noqa: BLE001 - an object's own __str__ may raise anything; that error is unrelated to the call
         return UNREADABLE
     if not text.strip():
         text = type(error).__name__
@@ -99,16 +99,16 @@ def foreign_text(error: object) -> str:
 
 
 class ForeignError(Exception):
-    """Stands in a cause chain for a foreign exception whose own text held a credential (E5)."""
+    """Stand-in, in a cause chain, for a foreign exception whose text held a credential (E5)."""
 
 
 def safe_cause(error: BaseException) -> BaseException:
-    """Return what may be chained: the exception itself, or a stand-in where its chain's text holds a secret."""
+    """Return the exception to chain: the given one, or a stand-in where the text of its chain holds a secret (E5)."""
     try:
         tainted = any(_tainted(link) for link in _chain(error))
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001 - a hostile `__class__` or `exceptions`: what cannot be read cannot be shown
+    except BaseException:  # noqa: BLE001 - an object's own `__class__` or `exceptions` may raise; unreadable text is not shown
         tainted = True
     return ForeignError(f"{type(error).__name__}: {foreign_text(error)}") if tainted else error
 
@@ -134,5 +134,5 @@ def _tainted(error: BaseException) -> bool:
         return any(type(text) is not str or scrub(text) != text for text in texts)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001 - what cannot be read cannot be shown to be clean
+    except BaseException:  # noqa: BLE001 - unreadable text cannot be checked for secrets
         return True

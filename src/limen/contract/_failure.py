@@ -1,4 +1,4 @@
-"""Failure as data: the facts that an exception, a finish and a response share."""
+"""Failure as data, shared by exception, finish and response."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from limen.contract import _codes as codes
 
 
 class Failure(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
-    """Why a call failed: stable facts, no live object.
+    """Facts of a failed call, without any live object.
 
     `message` is for people; `code` is what to route on (E3); `phase` says how far the call had come (E6);
     `status` is the HTTP status; `provider_code` the provider's own code, type or finish word, verbatim;
@@ -25,7 +25,7 @@ class Failure(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, g
 
 
 def failure_fault(failure: Failure) -> Exception | None:
-    """Say what is wrong with these facts, as the exception to raise, or `None` (E3, E6)."""
+    """Return the exception to raise for facts that no failure can have, or `None` (E3, E6)."""
     texts: tuple[object, object] = (failure.message, failure.code)
     if any(type(text) is not str for text in texts):
         return TypeError("a failure's message and code are strings")

@@ -1,4 +1,4 @@
-"""How a stream ended."""
+"""Finish reason, the outcome of a stream."""
 
 from typing import Final, Literal, TypeAlias
 
@@ -10,7 +10,7 @@ FinishKind: TypeAlias = Literal["stop", "tool-calls", "max-tokens", "aborted", "
 
 
 class FinishReason(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
-    """The outcome: `failure` is there with `aborted` and `error`, and only then."""
+    """Outcome of a stream; `failure` is set exactly for the kinds `aborted` and `error`."""
 
     kind: FinishKind
     failure: Failure | None = None

@@ -1,8 +1,7 @@
-"""The chunk grammar: which chunk may follow which is decided in this file alone.
+"""Chunk grammar: decides alone which chunk may follow which.
 
-The runtime guard and the conformance kit both run `ChunkGrammar`; it does not know which adapter is talking.
-Checked: C1-C7, C10, C11, C13. The table below is the grammar's outer shape (C5, C6); the functions it names hold
-the rules of one chunk each.
+The runtime guard and the conformance kit both run `ChunkGrammar`, which knows no adapter. Checked: C1-C7, C10, C11,
+C13. The table at the end is the order of chunks (C5, C6); each function that it names checks one kind of chunk.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,9 +31,9 @@ from limen.contract._usage import TokenUsage
 
 
 class GrammarError(Exception):
-    """An adapter broke a C-rule: `rule` is its number. This is the adapter's bug, never the provider's.
+    """Violation of a C-rule, a bug of the adapter and never of the provider; `rule` is the rule's number.
 
-    `position` is how many chunks of the batch that was fed stand before the one at fault.
+    `position` is the number of chunks that stand before the faulty one in the batch that was fed.
     """
 
     def __init__(self, rule: str, message: str) -> None:
@@ -47,7 +46,7 @@ class GrammarError(Exception):
 
 
 class _Open:
-    """A block that is open: its kind, and its deltas' text, joined once at the end."""
+    """Open block: its kind, and the fragments of its deltas, joined once at the end."""
 
     __slots__ = ("block_type", "id", "name", "parts")
 
@@ -58,7 +57,7 @@ class _Open:
         self.name: str = ""
 
     def assembled(self) -> StreamBlock | None:
-        """What the deltas make so far; `None` for an image, which has none, and a call without any delta."""
+        """Return the block that its deltas make so far; `None` for an image or for a call without any delta."""
         if self.block_type == "text":
             return TextBlock("".join(self.parts))
         if self.block_type == "reasoning":
@@ -69,9 +68,9 @@ class _Open:
 
 
 class ChunkGrammar:
-    """Check one stream: `feed` each chunk, then `eof` once. Both raise `GrammarError` at the first violation.
+    """Checker of one stream: `feed` each chunk, then `eof` once; both raise `GrammarError` at the first violation.
 
-    Keeps what arrived (`closed`, `open_blocks()`, `usage`, `finish`), since the check needs it anyway.
+    Keeps the received parts (`closed`, `open_blocks()`, `usage`, `finish`), which the check needs anyway.
     """
 
     __slots__ = ("_call_ids", "_open", "_row", "closed", "finish", "usage")
@@ -85,11 +84,11 @@ class ChunkGrammar:
         self.finish: Finish | None = None
 
     def feed(self, chunk: StreamChunk) -> None:
-        """Check one chunk against all that came before it; constant cost, except one join at a block's end."""
+        """Check one chunk against all chunks before it; constant cost, except one join at a block's end."""
         self.feed_all((chunk,))
 
     def feed_all(self, chunks: Sequence[StreamChunk]) -> None:
-        """Check chunks that arrived together, in their order; see `GrammarError.position`."""
+        """Check chunks that arrived together, in their order; `GrammarError.position` names the faulty one."""
         position = 0
         try:
             for chunk in chunks:
@@ -101,18 +100,18 @@ class ChunkGrammar:
         except KeyError:
             raise self._located(self._misplaced(chunks[position]), position) from None
         except (TypeError, AttributeError) as fault:
-            # A struct's fields are not checked when it is made: an index that is no int, a text that is no str.
+            # msgspec checks no field of a struct made in Python: an index may be no int, a text no str.
             name = type(chunks[position]).__name__
             mistyped = GrammarError("C1", f"{name} holds a value of the wrong type ({fault})")
             raise self._located(mistyped, position) from None
 
     def eof(self) -> None:
-        """Check that the stream has ended as it must."""
+        """Check that the stream ended with its `Finish` (C6)."""
         if self.finish is None:
             raise GrammarError("C6", "the stream ended without a finish")
 
     def open_blocks(self) -> dict[int, StreamBlock]:
-        """What had arrived of the blocks that are still open, by index."""
+        """Return the received part of the blocks that are still open, by index."""
         blocks = ((index, block.assembled()) for index, block in self._open.items())
         return {index: block for index, block in blocks if block is not None}
 
@@ -251,7 +250,7 @@ class ChunkGrammar:
             raise GrammarError("C11", "finished as stop with tool calls; that is tool-calls")
 
 
-# What a rule takes is one member of the union, found by its type; the table is the proof, which no checker can follow.
+# Each function takes one member of the union, looked up by its type; checkers cannot follow the table.
 _Rule: TypeAlias = Callable[[ChunkGrammar, "StreamChunk"], None]
 _Row: TypeAlias = Mapping[type, _Rule]
 

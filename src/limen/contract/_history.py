@@ -1,4 +1,4 @@
-"""What a history must be before it costs anything (N1)."""
+"""Check of a conversation history before any I/O (N1)."""
 
 from collections.abc import Sequence
 from typing import Final, NoReturn
@@ -30,7 +30,7 @@ def check_history(messages: Sequence[Message]) -> None:
             )
         content = message.content
         if len(content) == 1 and type(content[0]) is TextBlock and type(content[0].text) is str and not turn.unanswered:
-            # The shape of nearly every turn of a long history: nothing is called, answered or missing.
+            # Fast path of nearly every turn of a long history: no calls and no results.
             if message.role == "assistant":
                 turn.index = index
                 turn.calls.clear()
@@ -75,7 +75,7 @@ def _text_fault(text: object) -> str | None:
 
 
 class _Turn:
-    """The assistant turn before: its index, and of each call's id whether it was answered."""
+    """Preceding assistant turn: its index, and for each call id whether it was answered."""
 
     __slots__ = ("calls", "index", "unanswered")
 

@@ -1,10 +1,10 @@
-"""JSON: immutable containers for values, and the one way from bytes to values and back.
+"""JSON: immutable containers, and the only encoder and decoder of untrusted bytes.
 
-Narrowing an `object` to a list or a mapping leaves its members unknown to pyright; each line where that shows says
-so, and nothing is done there with a member but to pass it on as an `object`.
+`freeze` makes data immutable (dict to `FrozenDict`, list to `FrozenList`). `loads` reads untrusted bytes within a
+depth limit (S2) and accepts the lone surrogate escapes that JSON allows (S5).
 
-`freeze` makes what a value may hold (dict to `FrozenDict`, list to tuple). `loads` reads untrusted bytes
-within a depth limit (S2) and accepts the lone surrogate escapes that JSON allows (S5).
+Pyright does not know the members of an `object` narrowed to a list or a mapping; the lines that it reports are
+marked, and only pass such a member on as an `object`.
 """
 
 import math
@@ -23,7 +23,7 @@ MAX_DEPTH: Final = 128
 
 
 class FrozenDict(dict[str, V]):
-    """A dict that cannot be changed and can be hashed; equal to a plain dict of the same content."""
+    """Immutable, hashable dict, equal to a plain dict of the same content."""
 
     __slots__ = ()
 
@@ -31,10 +31,10 @@ class FrozenDict(dict[str, V]):
         raise TypeError("this mapping is immutable")
 
     if not TYPE_CHECKING:  # pragma: no branch
-        # To a checker these stay dict's own; at run time each one refuses.
+        # Type checkers see dict's own methods; at run time each one raises.
         __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
-    def __hash__(self) -> int:  # type: ignore[override] # a dict has none, since it can change; this cannot
+    def __hash__(self) -> int:  # type: ignore[override] # dict has no hash because it is mutable; this is not
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[type["FrozenDict[V]"], tuple[dict[str, V]]]:
@@ -48,7 +48,7 @@ class FrozenDict(dict[str, V]):
 
 
 class FrozenList(tuple[object, ...]):
-    """A JSON array that cannot be changed: a tuple, equal to a plain list of the same content too."""
+    """Immutable JSON array: a tuple that is equal to a plain list of the same content too."""
 
     __slots__ = ()
 
@@ -64,9 +64,9 @@ class FrozenList(tuple[object, ...]):
 
 
 def freeze(value: object, depth: int = 0) -> object:
-    """Return a deeply immutable copy of JSON-like data; what is immutable already is returned as it is.
+    """Return a deeply immutable copy of JSON-like data; immutable data is returned as it is.
 
-    Raises `ValueError` past 128 levels (a cycle too) and for a key that is no string: what cannot be is not made.
+    Raises `ValueError` past 128 levels (a cycle too) and for a key that is no string.
     """
     if isinstance(value, FrozenDict):
         return value  # pyright: ignore[reportUnknownVariableType] - its values were frozen when it was made
@@ -95,7 +95,7 @@ def _check_depth(depth: int) -> None:
 
 
 def json_fault(value: object, path: str = "$") -> str | None:
-    """Say where data is not JSON (a NaN, an infinity, a foreign object), or return `None` (Q8)."""
+    """Return the place and kind of data that is not JSON (a NaN, an infinity, a foreign object), or `None` (Q8)."""
     if value is None or isinstance(value, (str, bool, int)):
         return None
     if isinstance(value, float):
@@ -132,8 +132,8 @@ def dumps(value: object) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        # msgspec refuses lone surrogates; the standard encoder escapes them, and the escapes are what is replaced.
-        plain: object = msgspec.to_builtins(value)
+        # msgspec refuses lone surrogates; here they are replaced before it encodes. Raw JSON is passed through.
+        plain: object = msgspec.to_builtins(value, builtin_types=(msgspec.Raw,))
         return msgspec.json.encode(_replaced(plain))
 
 
@@ -158,7 +158,7 @@ def dumps_lossless(value: object) -> bytes:
 
 
 class TooDeep(ValueError):
-    """A JSON document is nested deeper than the limit (S2)."""
+    """JSON document nested deeper than the limit (S2)."""
 
 
 def loads(data: bytes | str, decoder: "msgspec.json.Decoder[T]", *, depth: int = MAX_DEPTH) -> T:

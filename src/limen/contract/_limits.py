@@ -6,11 +6,12 @@ import msgspec
 
 
 class Timeouts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """Limits in seconds; time that the consumer takes is never counted (T1).
+    """Limits of time, in seconds; the consumer's own time is never counted (T1).
 
-    `connect` covers DNS, proxy and TLS; `first_event` runs from the request sent to the first model event;
-    `idle_bytes` between reads of anything; `idle_event` between model events, which keep-alives do not re-arm;
-    `total` covers the whole call and is off by default. Raises `ValueError` unless positive and finite.
+    `connect` covers DNS, proxy and TLS; `first_event` runs from the sent request to the first model event;
+    `idle_bytes` from one read to the next; `idle_event` from one model event to the next, whatever
+    keep-alives come between; `total` covers the whole call and is off by default. Raises `ValueError` unless positive
+    and finite.
     """
 
     connect: float = 10.0

@@ -1,4 +1,4 @@
-"""Messages of a conversation, and the short ways to make them."""
+"""Messages of a conversation, and functions that make them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -13,17 +13,17 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class ModelSource(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """Which route and which model produced an assistant message."""
+    """Route and model that produced an assistant message."""
 
     provider: str
     model: str
 
 
 class Message(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One turn. `content` is a tuple of blocks; a string given for it becomes one text block.
+    """Message of one role. `content` is a tuple of blocks; a string given for it becomes one text block.
 
-    `source` says where an assistant's message came from and `replay_state` holds what its wire needs of it later
-    (R5, N4); both are what `Response.message` carries, and are passed back as they are.
+    `source` names the route and model of an assistant's message, and `replay_state` holds the data that its wire
+    needs in later requests (R5, N4); `Response.message` has both, and they are passed back unchanged.
     """
 
     role: Role
@@ -52,7 +52,7 @@ def user(content: str | Sequence[ContentBlock]) -> Message:
 
 
 def assistant(content: str | Sequence[ContentBlock], *, source: ModelSource | None = None) -> Message:
-    """Make an assistant message of text or of blocks; one that a model produced is `Response.message`."""
+    """Make an assistant message of text or of blocks; a model's own message is `Response.message`."""
     return Message("assistant", _blocks(content), source=source)
 
 

@@ -1,4 +1,4 @@
-"""What is known of routes and models: only facts, never guesses (R10)."""
+"""Facts about routes and models, never guesses (R10)."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -10,14 +10,14 @@ Modality: TypeAlias = Literal["text", "image"]
 
 
 class ProviderInfo(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A route's id and the name to show for it."""
+    """Id of a route, and its name for display."""
 
     id: str
     name: str
 
 
 class Effort(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
-    """One reasoning effort that a model offers; `off` is there exactly where the wire can turn reasoning off."""
+    """Reasoning effort that a model offers; `off` is listed exactly where the wire can turn reasoning off."""
 
     id: str
     name: str
@@ -25,7 +25,7 @@ class Effort(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc
 
 
 class ModelInfo(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One model of one route. Absent is unknown: `efforts=None` is an unknown list, `efforts=()` an empty one.
+    """Model of one route. Absent is unknown: `efforts=None` is an unknown list, `efforts=()` an empty one.
 
     `context_window` and `default_max_tokens` are tokens.
     """

@@ -1,4 +1,4 @@
-"""The request: one immutable value that says everything about a call."""
+"""Request of a call, as one immutable value."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -15,7 +15,7 @@ CacheHint: TypeAlias = Literal["none", "short", "long"]
 
 
 class GenerateOptions(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What to ask of which model. Every field that is set goes on the wire or is refused before I/O (Q1).
+    """Request to one model of one route. Every field that is set goes on the wire or is refused before I/O (Q1).
 
     `provider` names the route and `model` passes through byte for byte (Q2, R2). `messages` and `tools` may be
     given as lists and are kept as tuples. `temperature`, `top_p`, `seed`, `stop`, `max_tokens` are the provider's
@@ -62,7 +62,7 @@ class GenerateOptions(msgspec.Struct, frozen=True, rename="camel", omit_defaults
         return hash(_compared(self))
 
     def __reduce__(self) -> tuple[Callable[..., "GenerateOptions"], tuple[object, ...]]:
-        # A signal belongs to this process; everything else travels.
+        # A signal belongs to this process; every other field is pickled.
         return (GenerateOptions, _compared(self))
 
 

@@ -1,7 +1,7 @@
-"""Secret scrubbing, in one place (E5).
+"""Secret scrubbing (E5).
 
-Two nets. Keys that passed through limen are remembered and replaced wherever they occur, whatever they look
-like; what merely looks like a credential is replaced by pattern. Both work on text only and know no wire.
+Keys that limen has used are remembered and replaced wherever they occur, whatever their form; other text that has
+the form of a credential is replaced by pattern. Both work on text only and know no wire.
 """
 
 import re
@@ -15,8 +15,8 @@ MASK: Final = "[redacted]"
 _REMEMBERED_MAX: Final = 512
 _remembered: OrderedDict[str, None] = OrderedDict()
 
-# Each pattern with the shape it is for; of a match, what a named group took stays. A prefix alone is no secret, so a
-# run of key characters must follow.
+# Patterns, each with a sample of its form; the named groups of a match are kept. A prefix alone is no secret, so a run
+# of key characters must follow.
 _PATTERNS: Final = (
     # an Authorization header: Bearer abc, also with %20
     r"(?P<scheme>\b(?i:bearer|basic)(?:\s|%20|\+)+)[A-Za-z0-9._~+/=-]{6,}",
@@ -41,10 +41,10 @@ def _pattern() -> re.Pattern[str]:
 
 
 def remember_secret(secret: str) -> None:
-    """Make `scrub` replace this key wherever it occurs from now on, in this process.
+    """Remember a key, so that `scrub` replaces it from now on in this process.
 
-    Shorter than 4 characters is not remembered, nor a word of up to 7 letters: replacing "k" or "other" everywhere
-    would hide nothing and garble every sentence. White space around a key is no part of it.
+    A key under 4 characters, or of up to 7 letters only, is not remembered: replacing "k" or "other" everywhere would
+    hide nothing and garble every message. White space around a key is no part of it.
     """
     secret = secret.strip()
     if secret in _remembered:
@@ -60,8 +60,8 @@ def remember_secret(secret: str) -> None:
 
 
 def _forms(secret: str) -> dict[str, None]:
-    """How a key looks where it is quoted: in a URL, in Python's own words, and in JSON, once or in a string of it."""
-    from urllib.parse import quote  # here, because it takes longer to load than the whole of this module
+    """Return the spellings of a key: plain, in a URL, in a Python repr, and in JSON, also inside a JSON string."""
+    from urllib.parse import quote  # imported here: it takes longer to load than all of this module
 
     escaped = secret.replace("\\", "\\\\")
     quoted = escaped.replace('"', '\\"')
@@ -73,7 +73,7 @@ def _forms(secret: str) -> dict[str, None]:
 def scrub(text: str) -> str:
     """Return the text with every known or recognisable credential replaced by `[redacted]`.
 
-    Both nets look at the text as it came, so that what one of them takes out cannot hide the rest from the other.
+    Known secrets and patterns are both matched on the original text, so that one mask cannot hide another secret.
     """
     spans = [*_remembered_spans(text), *_recognised_spans(text)]
     if not spans:
@@ -88,13 +88,13 @@ def scrub(text: str) -> str:
 
 
 def looks_secret(text: str) -> bool:
-    """Say whether a text holds what looks like a credential by its shape alone, whatever is remembered (K1)."""
+    """Return true if a text holds something with the form of a credential, whatever is remembered (K1)."""
     return bool(_recognised_spans(text))
 
 
 def _remembered_spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
-    # A copy, since another thread may remember one more meanwhile.
+    # A copy, since another thread may add a key meanwhile.
     for secret in tuple(_remembered):
         at = text.find(secret)
         while at >= 0:

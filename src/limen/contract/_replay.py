@@ -1,7 +1,7 @@
-"""Replay state: what a wire needs of an earlier turn and the blocks do not say (R5, N4).
+"""Replay state: data of an earlier turn that its wire needs and that the blocks do not hold (R5, N4).
 
 A JSON object `{"v": version, "wire": name, "blocks": [one entry for each block], …}`. Only the adapter that made
-it reads it; this file knows its frame, not its meaning.
+it reads the entries; this file checks the frame.
 """
 
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ from limen.contract._messages import Message
 
 
 def aligned(state: Mapping[str, object], count: int) -> bool:
-    """Whether the state's `blocks` has one entry for each of `count` blocks."""
+    """Return true if the state's `blocks` has one entry for each of `count` blocks."""
     entries = state.get("blocks")
     return isinstance(entries, (list, tuple)) and len(entries) == count  # pyright: ignore[reportUnknownArgumentType]
 
 
 def replay_fault(message: Message, *, wire: str, version: int) -> str | None:
-    """Say why a message's replay state is to be treated as absent, or return `None` where it may be read.
+    """Return the reason to treat a message's replay state as absent, or `None` if it may be read.
 
-    Another version, wire or block count is no error: the history is served plain and the drop is reported (R5).
+    Another version, wire or block count is no error: the history is sent without it, and the drop is reported (R5).
     """
     state = message.replay_state
     if state is None:

@@ -1,6 +1,8 @@
-"""What a request must be before it costs anything: each field of its kind, and a history that can be served."""
+"""Check of a request before any I/O: the type of each field, and the history."""
 
 from collections.abc import Iterable
+from contextvars import ContextVar, Token
+from types import TracebackType
 from typing import Final, NoReturn
 
 from limen.contract import _codes as codes
@@ -23,19 +25,46 @@ _KINDS: Final[tuple[tuple[str, tuple[type, ...], str], ...]] = (
 )
 
 
-def check_request(options: GenerateOptions) -> None:
-    """Raise `INVALID_OPTIONS`, naming the field or `messages[i]`, for a request that is wrong by itself (Q1, N1).
+_CHECKED: Final[ContextVar[GenerateOptions | None]] = ContextVar("limen_checked_request", default=None)
 
-    What a field may say is for the wire to judge; here it is only of the kind that it is declared to be. A static
-    checker says the same, of programs that have one.
+
+class checked:  # noqa: N801 - read as a word: `with checked(options):`
+    """Context manager in which `check_request(options)` returns at once, for this very object only.
+
+    For a caller that has checked the request and hands it on, as the runtime does around `adapter.stream(options)`:
+    the check runs once a call, and an adapter that is used without a runtime still makes it. The mark holds while the
+    block runs, in this context; a generator's body begins after it, and checks again.
     """
+
+    __slots__ = ("_options", "_token")
+
+    def __init__(self, options: GenerateOptions) -> None:
+        self._options = options
+
+    def __enter__(self) -> None:
+        self._token: Token[GenerateOptions | None] = _CHECKED.set(self._options)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _CHECKED.reset(self._token)
+
+
+def check_request(options: GenerateOptions) -> None:
+    """Raise `INVALID_OPTIONS`, naming the field or `messages[i]`, for a request that no wire could send (Q1, N1).
+
+    Each field is checked against its declared type, as a static type checker would; its value is checked by the
+    wire. Inside of `checked(options)` nothing is left to check.
+    """
+    if options is _CHECKED.get():
+        return
     if options.model == "":
         raise LlmError("model is empty; name one of the route's models", codes.INVALID_OPTIONS, phase="resolve")
     for name, kinds, words in _KINDS:
         value: object = getattr(options, name)
         if value is None and name != "model":
             continue
-        # True is an int to isinstance, and is no number here.
+        # isinstance takes True for an int; it is no number here.
         if not isinstance(value, kinds) or (type(value) is bool and bool not in kinds):
             _refuse(name, value, words)
     _check_each("tools", options.tools, ToolSpec, "a ToolSpec")

@@ -1,4 +1,4 @@
-"""The whole answer as one value."""
+"""Collected answer of a call, as one value."""
 
 from collections.abc import Mapping, Sequence
 
@@ -30,11 +30,11 @@ class RateLimits(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 class CallInfo(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """Facts about a call beside its content; absent is unknown.
 
-    `provider` and `model` are what was asked for, at the route that answered; `response_model` and `response_id`
-    are the provider's words, `request_id` its header's; `provider_reason` the finish word verbatim;
-    `stop_sequence` the one that matched; `attempts` counts requests made; `first_event_ms` is the time from the
-    request to the first model event, in milliseconds; `rate_limits` are the limits that the answer's headers tell;
-    `notes` are short sentences about what was read with a doubt (C15).
+    `provider` and `model` are the requested ones, of the route that answered; `response_model` and `response_id` are
+    the provider's, `request_id` its header's; `provider_reason` is the finish word verbatim; `stop_sequence` the one
+    that matched; `attempts` the number of requests; `first_event_ms` the time from the request to the first model
+    event, in milliseconds; `rate_limits` the limits that the answer's headers tell; `notes` short sentences about what
+    was read with a doubt (C15).
     """
 
     provider: str
@@ -55,18 +55,18 @@ class CallInfo(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
 
 
 class ReplayDrop(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
-    """Replay state that was not used: of which message of the request (absent: of the answer), and why (R5)."""
+    """Replay state that was not used: index of the request's message (absent: the answer), and the reason (R5)."""
 
     reason: str
     message_index: int | None = None
 
 
 class Response(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A collected answer, whole or partial.
+    """Collected answer, whole or partial.
 
-    `message` is what to append to the history: it holds no call of a turn that was cut short or failed (C17), and
-    is `None` where nothing of the turn can stand in a history. `tool_calls` are those that may be executed;
-    calls of a turn that did not finish as `tool-calls` are `incomplete_tool_calls`.
+    `message` is appended to the history: it holds no call of a turn that was cut short or failed (C17), and is `None`
+    if nothing of the turn can stand in a history. `tool_calls` may be executed; calls of a turn that did not finish
+    as `tool-calls` are `incomplete_tool_calls`.
     """
 
     message: Message | None

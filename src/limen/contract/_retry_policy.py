@@ -1,4 +1,4 @@
-"""When to try again, as data; the executor lives in the runtime (R9)."""
+"""Retry policy, as data; the runtime executes it (R9)."""
 
 import math
 from collections.abc import Sequence
@@ -24,10 +24,12 @@ MAX_DELAY_MS: Final = 2_147_483_647
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`normal` retries the listed codes up to `max_retries` times; `always` retries every failure without end.
+    """Retry policy: `normal` retries the listed codes up to `max_retries` times, `always` every failure without end.
 
-    Delays start at `initial_delay_ms`, double up to `max_delay_ms`, and vary by `jitter` (0.1 is ± 10 %).
-    Raises `ValueError` on values that no policy can have. Spelled in snake case everywhere, as in `limen.toml`.
+    Delays start at `initial_delay_ms`, double up to `max_delay_ms`, and vary by `jitter` (0.1 is ± 10 %). A delay that
+    the provider asks for takes their place up to `max_provider_delay_ms`; above it `normal` gives up and `always`
+    waits its own delay. Raises `ValueError` on values that no policy can have. Its JSON form is in snake case, as in
+    `limen.toml`.
     """
 
     mode: Literal["normal", "always"] = "normal"
@@ -36,6 +38,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_delay_ms: float = 10_000
     jitter: float = 0.1
     codes: Sequence[str] = RETRYABLE
+    max_provider_delay_ms: float = 60_000
 
     def __post_init__(self) -> None:
         force_setattr(self, "codes", tuple(self.codes))
@@ -43,7 +46,11 @@ class RetryPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"mode is 'normal' or 'always', got {self.mode!r}")
         if type(self.max_retries) is not int or not 0 <= self.max_retries < 2**53:
             raise ValueError(f"max_retries is a whole number from 0, got {self.max_retries!r}")
-        for name, value in (("initial_delay_ms", self.initial_delay_ms), ("max_delay_ms", self.max_delay_ms)):
+        for name, value in (
+            ("initial_delay_ms", self.initial_delay_ms),
+            ("max_delay_ms", self.max_delay_ms),
+            ("max_provider_delay_ms", self.max_provider_delay_ms),
+        ):
             if not _is_number(value) or not 0 < value <= MAX_DELAY_MS:
                 raise ValueError(f"{name} is a number of milliseconds above 0 and up to {MAX_DELAY_MS}, got {value!r}")
         if self.initial_delay_ms > self.max_delay_ms:

@@ -1,4 +1,4 @@
-"""Tools that a model may call, and how it may choose among them."""
+"""Tools that a model may call, the choice among them, and the schema of an answer."""
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
@@ -10,7 +10,7 @@ from limen.contract._json import freeze_object
 
 
 class ToolSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A tool: `parameters` is a JSON-schema object, absent for a tool without arguments.
+    """Tool of a request: `parameters` is a JSON-schema object, absent for a tool without arguments.
 
     `strict` asks the provider to hold the model to the schema; it is never set unasked.
     """
@@ -26,13 +26,13 @@ class ToolSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class ToolChoice(msgspec.Struct, frozen=True, tag="tool", rename="camel", gc=False):
-    """The model must call the tool of this name."""
+    """Tool choice that makes the model call the tool of this name."""
 
     name: str
 
 
 class JsonSchema(msgspec.Struct, frozen=True, tag="json-schema", rename="camel", omit_defaults=True):
-    """The answer's text must be JSON of this schema; `strict` is never set unasked."""
+    """Response format: the answer's text is JSON of this schema; `strict` is never set unasked."""
 
     name: str
     schema: Mapping[str, object]

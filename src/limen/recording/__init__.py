@@ -1,7 +1,7 @@
-"""Recorded traffic: capture a call, keep it safely, read it again without a network.
+"""Recorded traffic: recording with redaction, replay without a network, and timelines.
 
-`Recorder` keeps what passes the transport in a cassette; `CassetteAdapter` and `Replay` read it through the real
-parser; `trace_exchange` makes a timeline of it, `render_text` and `render_html` draw one. Wires are handed in: this
+`Recorder` writes the traffic of calls to a cassette; `CassetteAdapter` and `Replay` read it through the real parser;
+`trace_exchange` makes a timeline of it, and `render_text` and `render_html` draw one. Wires are parameters: this
 package knows none.
 """
 

@@ -1,7 +1,7 @@
-"""Cassettes: recorded exchanges as JSON that a person can read and a diff can show, schema version 2.
+"""Cassettes: recorded exchanges as readable JSON that diffs well, schema version 2.
 
-A cassette is one file, or a folder of files with one exchange each. Every write is atomic: the new file stands beside
-the old one until it is whole, so a crash loses at most the exchange in flight.
+A cassette is one file, or a folder of files with one exchange each. Every write is atomic: the new file is written
+beside the old one and then replaces it, so a crash loses at most the exchange in flight.
 """
 
 import json
@@ -20,10 +20,10 @@ SCHEMA_VERSION: Final = 2
 
 
 class Read(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """One read of a body: when it came, in milliseconds after the request began, and what it held.
+    """One read of a body: its time, in milliseconds after the request began, and its bytes.
 
-    `data` is UTF-8 as text; a byte that is none stands as a lone surrogate (`surrogateescape`), so nothing is lost
-    where the network cut a character in two.
+    `data` is text; a byte that is not UTF-8 becomes a lone surrogate (`surrogateescape`), so nothing is lost if the
+    network cut a character in two.
     """
 
     at_ms: float
@@ -31,12 +31,12 @@ class Read(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     @property
     def raw(self) -> bytes:
-        """The bytes as they arrived."""
+        """Bytes as they arrived."""
         return to_bytes(self.data)
 
 
 class RecordedRequest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What was sent: `json` where the body is JSON, else `text`."""
+    """Request that was sent: `json` if the body is JSON, else `text`."""
 
     method: str
     path: str
@@ -46,7 +46,7 @@ class RecordedRequest(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
 
 class RecordedResponse(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What came: the head, when it came, and the body's reads."""
+    """Response that arrived: the head, its time, and the reads of the body."""
 
     status: int
     at_ms: float
@@ -58,13 +58,13 @@ class RecordedResponse(msgspec.Struct, frozen=True, rename="camel", omit_default
 
     @property
     def body(self) -> bytes:
-        """The whole body."""
+        """Whole body."""
         return b"".join(read.raw for read in self.reads)
 
 
 class Exchange(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """One request and what came of it. `failure` is the code that the connection ended with, absent for a clean end;
-    `response` is absent where no head ever came; `wire` is absent where the recorder was not told it.
+    """Request and response of one connection. `failure` is the code that the connection ended with, absent for a clean
+    end; `response` is absent if no head arrived; `wire` is absent if the recorder was not given it.
     """
 
     limen: str
@@ -99,7 +99,7 @@ class Cassette:
     def load(cls, path: "str | os.PathLike[str]") -> "Cassette":
         """Read a cassette from its file, or its folder's `.json` files in the order of their names.
 
-        Raises `LlmError` `INVALID_CONFIG`, naming the file and the place in it, for what is no whole cassette.
+        Raises `LlmError` `INVALID_CONFIG`, naming the file and the place in it, for anything but a whole cassette.
         """
         place = Path(path)
         files = sorted(place.glob("*.json")) if place.is_dir() else [place]
@@ -111,10 +111,10 @@ class Cassette:
 
 
 class CassetteWriter:
-    """Adds exchanges to a cassette, one atomic write each.
+    """Writer that adds exchanges to a cassette, one atomic write each.
 
     A path that ends in `.json` is one file, which is rewritten whole; any other is a folder, where each exchange gets
-    a numbered file. What is there already is kept.
+    a numbered file. Existing exchanges are kept.
     """
 
     def __init__(self, path: "str | os.PathLike[str]") -> None:
@@ -144,12 +144,12 @@ def encode_cassette(exchanges: Sequence[Exchange]) -> bytes:
     """Return the JSON of a cassette, indented, one field a line."""
     document: object = msgspec.to_builtins(_Document(SCHEMA_VERSION, tuple(exchanges)))
     text = json.dumps(document, indent=1, ensure_ascii=False)
-    # Half a character is written as an escape, everything else as itself.
+    # Lone surrogates are escaped, other characters are written as they are.
     return (_LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n").encode()
 
 
 def decode_cassette(data: bytes, name: str) -> tuple[Exchange, ...]:
-    """Read the JSON of a cassette; `name` says in errors which file it is."""
+    """Read the JSON of a cassette; `name` is the file's name in errors."""
     fault: str
     try:
         version = loads(data, msgspec.json.Decoder(_Version), depth=_DEPTH).schema_version
@@ -166,7 +166,7 @@ def decode_cassette(data: bytes, name: str) -> tuple[Exchange, ...]:
 
 
 def _place(data: bytes) -> str:
-    """Say where JSON is broken, in the words of a text editor."""
+    """Return the place of a JSON error, as line and column."""
     try:
         json.loads(data)
     except json.JSONDecodeError as error:
@@ -178,12 +178,12 @@ def _place(data: bytes) -> str:
 
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
-# The body of a request may nest as deep as any JSON; document, exchanges, exchange and request stand around it.
+# The body of a request may nest as deep as any JSON; it stands inside document, exchanges, exchange and request.
 _DEPTH: Final = MAX_DEPTH + 4
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file by a whole new one, or leave it as it is."""
+    """Replace a file by a whole new one, or leave it unchanged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -197,12 +197,12 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def to_text(data: bytes) -> str:
-    """Return bytes as the text that a cassette keeps."""
+    """Return bytes as text of a cassette; see `Read.data`."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def to_bytes(text: str) -> bytes:
-    """Return the bytes of a text that a cassette kept."""
+    """Return the bytes of a text of a cassette."""
     return text.encode("utf-8", "surrogateescape")
 
 

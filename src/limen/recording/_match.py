@@ -1,4 +1,4 @@
-"""Which recorded request is this one, and if none is: which is nearest, and what is different."""
+"""Matching of requests with recorded ones: the nearest, and the differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeGuard
@@ -9,7 +9,7 @@ SHOWN: int = 5
 
 
 class Difference(NamedTuple):
-    """One place where two requests differ; `None` in words is that the place is not there."""
+    """Place where two requests differ; `None` means that one request lacks the place."""
 
     path: str
     recorded: str | None
@@ -22,7 +22,7 @@ class Difference(NamedTuple):
 
 
 def differences(recorded: object, asked: object, path: str = "body") -> Iterator[Difference]:
-    """Yield every place where two JSON values differ, in the order of the recorded one."""
+    """Yield each place where two JSON values differ, in the order of the recorded one."""
     if _is_object(recorded) and _is_object(asked):
         for name in dict.fromkeys((*recorded, *asked)):
             inner = f"{path}.{name}"

@@ -1,4 +1,4 @@
-"""The recorder: an interceptor that keeps what passes the transport while a call runs."""
+"""Recorder: an interceptor that writes the traffic of its calls to a cassette."""
 
 import os
 import time
@@ -15,14 +15,14 @@ _JSON: "msgspec.json.Decoder[object]" = msgspec.json.Decoder(object)
 
 
 class Recorder:
-    """Records every exchange of the calls it wraps: `runtime.use(Recorder("calls.json", wires={…}))`.
+    """Recorder of every exchange of the calls that it wraps: `runtime.use(Recorder("calls.json", wires={…}))`.
 
-    `path` is a `.json` file, or a folder that gets one file for each exchange. `wires` says of each route which wire
-    and dialect it speaks, `{"deepseek": ("openai-chat", "deepseek")}`; the traffic itself does not tell. Keys,
-    cookies, organizations and bearer tokens are never written; `redact` names further fields whose values are not.
+    `path` is a `.json` file, or a folder that gets one file for each exchange. `wires` maps each route to its wire and
+    dialect, `{"deepseek": ("openai-chat", "deepseek")}`, which the traffic does not contain. Keys, cookies,
+    organizations and bearer tokens are never written; `redact` names further fields whose values are not written.
 
-    Each try of a call is an exchange of its own. An exchange is written when its connection ends; what cannot be
-    written fails the call. Calls that never reach a connection leave nothing.
+    Each attempt of a call is an exchange of its own. An exchange is written when its connection ends; a write that
+    fails ends the call with its error. Calls that never reach a connection leave no exchange.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Recorder:
         self._clock = clock
 
     async def __call__(self, options: GenerateOptions, following: Next) -> AsyncIterator[StreamChunk]:
-        """Wrap the rest of the chain; every chunk passes as it is."""
+        """Wrap the rest of the chain; every chunk passes unchanged."""
         stream = following(options)
         try:
             chunk = await self._first_step(options, stream)
@@ -52,8 +52,8 @@ class Recorder:
                 await close()
 
     async def _first_step(self, options: GenerateOptions, stream: AsyncIterator[StreamChunk]) -> StreamChunk | None:
-        # The transport asks for its tap when it sends, which is in a call's first step; later steps may run in
-        # another context, where nothing could be taken back.
+        # The transport gets its tap when it sends, which is in a call's first step; later steps may run in another
+        # context, in which the variable could not be reset.
         outer = WIRE_TAP.get()
 
         def make() -> WireTap:
@@ -65,13 +65,13 @@ class Recorder:
         finally:
             WIRE_TAP.reset(token)
 
-    def _keep(self, options: GenerateOptions, seen: "Seen") -> None:
-        spoken = self._wires.get(options.provider, (None, None))
-        self._writer.add(seen.exchange(options, spoken, self._redaction))
+    def _keep(self, options: GenerateOptions, seen: "ObservedExchange") -> None:
+        wire_and_dialect = self._wires.get(options.provider, (None, None))
+        self._writer.add(seen.exchange(options, wire_and_dialect, self._redaction))
 
 
-class Seen:
-    """What passed of one exchange, as it was."""
+class ObservedExchange:
+    """Traffic of one exchange, before redaction."""
 
     def __init__(self) -> None:
         self.method = ""
@@ -86,10 +86,10 @@ class Seen:
         self.ended_ms = 0.0
 
     def exchange(
-        self, options: GenerateOptions, spoken: tuple[str | None, str | None], redaction: Redaction
+        self, options: GenerateOptions, wire_and_dialect: tuple[str | None, str | None], redaction: Redaction
     ) -> Exchange:
-        """Return it as it may be kept; `spoken` is the wire and the dialect."""
-        wire, dialect = spoken
+        """Return the redacted exchange of the given wire and dialect."""
+        wire, dialect = wire_and_dialect
         return Exchange(
             limen=__version__,
             route=options.provider,
@@ -119,11 +119,11 @@ class Seen:
 
 
 class Tap:
-    """Listens to one exchange, and hands it over when it has ended; an outer tap hears everything too."""
+    """Tap of one exchange, which passes it on to `keep` at its end; an outer tap is called too."""
 
     def __init__(
         self,
-        keep: Callable[[GenerateOptions, Seen], None],
+        keep: Callable[[GenerateOptions, ObservedExchange], None],
         options: GenerateOptions,
         *,
         clock: Callable[[], float],
@@ -134,10 +134,10 @@ class Tap:
         self._clock = clock
         self._outer = outer
         self._began = clock()
-        self._seen = Seen()
+        self._seen = ObservedExchange()
 
     def started(self, method: str, url: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
-        """A request is about to be sent."""
+        """Begin the exchange: its request is about to be sent."""
         self._began = self._clock()
         seen = self._seen
         seen.method, seen.url, seen.headers, seen.body = method, url, list(headers), body
@@ -145,7 +145,7 @@ class Tap:
             self._outer.started(method, url, headers, body)
 
     def answered(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
-        """The response's head arrived."""
+        """Note the response's status and headers."""
         self._seen.status = status
         self._seen.answered_ms = self._now()
         self._seen.answer_headers = list(headers)
@@ -153,13 +153,13 @@ class Tap:
             self._outer.answered(status, headers)
 
     def received(self, data: bytes) -> None:
-        """A read of the body arrived."""
+        """Note one read of the body."""
         self._seen.reads.append((self._now(), bytes(data)))
         if self._outer is not None:
             self._outer.received(data)
 
     def ended(self, code: str | None) -> None:
-        """The exchange is over: keep it."""
+        """End the exchange and keep it."""
         self._seen.failure = code
         self._seen.ended_ms = self._now()
         self._keep(self._options, self._seen)

@@ -1,7 +1,7 @@
-"""What a recording may hold: the one place where traffic is cleaned before it is kept (E5).
+"""Redaction of recorded traffic (E5).
 
-Headers pass by name, values and bodies by `contract.scrub`, query values are dropped. A secret that the network cut
-in two is found all the same, because a body is cleaned whole and cut again afterwards.
+Headers are kept by an allow-list of names, values and bodies are scrubbed by `contract.scrub`, query values are
+dropped. A body is redacted whole and then cut again at its reads, so that a secret cut in two is found too.
 """
 
 import json
@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from limen.contract import MASK, scrub
 
-# What a header may tell: the body's form, limits, ids that a provider's support asks for. Keys, cookies and
-# organizations have names of their own on every provider, so names are allowed, not forbidden.
+# Headers that are kept: the body's form, limits, ids that a provider's support asks for. Keys, cookies and
+# organizations have other names at every provider, hence an allow-list and no deny-list.
 REQUEST_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent"}
 )
@@ -56,14 +56,14 @@ _STRING: Final = re.compile(r'"(?:[^"\\\r\n]|\\[^\r\n])*+"')
 _TOKEN: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')
 _ESCAPES: Final = re.compile(r"\\+(?:u[0-9a-fA-F]{4}|.)?")
 _FRAMED: Final = re.compile(r"((?:data:)?[ \t]*)(.*?)([ \t\r\n]*)", re.DOTALL)
-# JSON in a string of JSON in a string of JSON is a tool's arguments in a provider's error text.
+# A provider's error text may quote a tool's arguments: JSON in a string of JSON in a string of JSON.
 _DEEPEST: Final = 4
-# Half of a pair that was an escape; the bytes that are no UTF-8 are others, and stay.
+# A half of a surrogate pair from an escape. Those of bytes that are not UTF-8 (`surrogateescape`) are others, and stay.
 _LONE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 class Redaction:
-    """Cleans requests and responses: what looks like a secret, and every value of the named `fields`."""
+    """Redaction of requests and responses: text with the form of a secret, and every value of the named `fields`."""
 
     def __init__(self, fields: Sequence[str] = ()) -> None:
         self.fields = tuple(dict.fromkeys((*FIELDS, *fields)))
@@ -72,12 +72,12 @@ class Redaction:
         self._field = re.compile(rf'(?i)(\\*")(?:{names})\1\s*:\s*')
 
     def text(self, text: str) -> str:
-        """Return a text without what must not be kept; JSON in it, and JSON in its strings, stays JSON."""
+        """Return a text without secrets; JSON in it, and JSON in its strings, stays JSON."""
         text = self._without_fields(text)
         return text if _is_clean(text) else self._clean(text, 0)
 
     def reads(self, reads: Sequence[str]) -> list[str]:
-        """Return the reads of one body, cleaned whole and cut again where they were cut, as near as may be."""
+        """Return the reads of one body, redacted whole and cut again at or near the same places."""
         whole = "".join(reads)
         cleaned = self.text(whole)
         if cleaned == whole:
@@ -91,7 +91,7 @@ class Redaction:
         return [cleaned[start:end] for start, end in pairwise(places)]
 
     def path(self, url: str) -> str:
-        """Return a URL's path, and of its query the names; the host, and who logs in there, are not kept."""
+        """Return a URL's path and the names of its query; host, user and password are dropped."""
         parts = urlsplit(url)
         names = [pair.partition("=")[0] for pair in parts.query.split("&") if pair]
         query = "&".join(f"{name}={MASK}" for name in names)
@@ -128,13 +128,13 @@ class Redaction:
                 key = found[1]
                 return literal + found[2]
             named, key = key, ""
-            # What is named like a key is one: {"api_key": "…"}.
+            # A field named like a key holds one: {"api_key": "…"}.
             return f'"{MASK}"' if named and _names_secret(named) else literal
 
         return _TOKEN.sub(cleaned, text)
 
     def _string(self, literal: str, depth: int) -> str:
-        """Clean what a string of JSON says: as it is written, a key behind an escape does not begin a word."""
+        """Redact the decoded text of a JSON string: as written, a key behind an escape (`\\nsk-…`) begins no word."""
         try:
             said: object = json.loads(literal)
         except ValueError:
@@ -156,9 +156,9 @@ class Redaction:
 
 
 def _is_clean(text: str) -> bool:
-    """Whether nothing is found in the text, its escapes taken for spaces, and taken for what they escape.
+    """Return true if no secret is found in the text, with its escapes replaced by spaces and with them decoded.
 
-    Ordinary traffic is clean, and is not taken apart.
+    Most traffic is clean, and skips the slow path.
     """
     if "\\u00" in text:
         return False
@@ -187,7 +187,7 @@ def _quoted(text: str) -> str:
 
 
 def _value_end(text: str, start: int, quote: str) -> int:
-    """Return where the JSON value that begins here ends; `quote` is what a quotation mark looks like at this depth."""
+    """Return the end of the JSON value that begins here; `quote` is a quotation mark as escaped at this depth."""
     depth = 0
     index = start
     while index < len(text):
@@ -212,8 +212,8 @@ def _value_end(text: str, start: int, quote: str) -> int:
 
 
 def _string_end(text: str, start: int, quote: str) -> int:
-    # A quotation mark that ends the string has as many backslashes as the one that began it, and before them come
-    # whole escaped backslashes only: twice as many and two for each.
+    # The quotation mark that ends the string has as many backslashes as the one that began it, after any number of
+    # escaped backslashes, each of which is twice as many and two.
     own = len(quote) - 1
     index = text.find('"', start)
     while index >= 0:
@@ -227,9 +227,9 @@ def _string_end(text: str, start: int, quote: str) -> int:
 
 
 def _moved(whole: str, cleaned: str, cuts: Sequence[int]) -> list[int]:
-    """Return where cuts in the original stand in the cleaned text; a cut inside a secret moves behind its mask.
+    """Return the places in the cleaned text of cuts in the original; a cut inside a secret moves behind its mask.
 
-    What lies between two masks was not changed, so it is found again in the original, in order.
+    Text between two masks is unchanged, so it is found again in the original, in order.
     """
     starts: list[int] = []
     kept: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""A trace drawn: as lines of text, and as one page that needs nothing else."""
+"""Drawings of a trace: lines of text, and a self-contained HTML page."""
 
 from collections.abc import Sequence
 from html import escape
@@ -11,7 +11,7 @@ PREVIEW: Final = 2_000
 
 
 def render_text(trace: Trace, *, width: int = 60) -> list[str]:
-    """Return a trace as lines: a head, one bar of `width` characters for each block, and how it ended."""
+    """Return a trace as lines: a head, one bar of `width` characters for each block, and the outcome."""
     scale = _Scale(trace, width)
     lines = [_title(trace), *(f"  {name}: {value}" for name, value in _facts(trace))]
     for block in trace.blocks:
@@ -36,7 +36,7 @@ class _Scale:
 
 
 def render_html(traces: Trace | Sequence[Trace], *, title: str = "limen trace") -> str:
-    """Return one self-contained page: no script, nothing from elsewhere, every text escaped."""
+    """Return one self-contained page: no script, no external resource, every text escaped."""
     calls = (traces,) if isinstance(traces, Trace) else tuple(traces)
     sections = "\n".join(_section(trace, number) for number, trace in enumerate(calls, 1))
     return (
@@ -85,9 +85,9 @@ def _row(block: TracedBlock, trace: Trace) -> str:
 
 
 def _facts(trace: Trace) -> list[tuple[str, str]]:
-    spoken = " / ".join(name for name in (trace.wire, trace.dialect) if name)
+    wire = " / ".join(name for name in (trace.wire, trace.dialect) if name)
     facts = [
-        ("wire", spoken),
+        ("wire", wire),
         ("status", "" if trace.status is None else str(trace.status)),
         ("request id", trace.request_id or ""),
         ("head after", "" if trace.headers_ms is None else _ms(trace.headers_ms)),

@@ -1,4 +1,4 @@
-"""Recorded answers through the real parser: the same bytes, the same chunks, no network (C16)."""
+"""Replay of recorded answers through the real parser: same bytes, same chunks, no network (C16)."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -30,16 +30,16 @@ _JSON: "msgspec.json.Decoder[object]" = msgspec.json.Decoder(object)
 
 
 class TimedChunk(NamedTuple):
-    """A chunk, and when its last byte had arrived, in milliseconds after the request began."""
+    """Chunk with the time at which its last byte had arrived, in milliseconds after the request began."""
 
     at_ms: float
     chunk: StreamChunk
 
 
 class Replay:
-    """One exchange read again: iterate it once for its chunks; a failure that a call would raise is raised (E1).
+    """Replay of one exchange: iterate it once for its chunks; a failure that a call would raise is raised (E1).
 
-    `call_facts` fills as it is read. Delays of the recording are told (`at_ms`), not waited for.
+    `call_facts` is filled during iteration. Delays of the recording are given as `at_ms`, not waited for.
     """
 
     def __init__(self, exchange: Exchange, wire: Wire, *, id_seed: IdSeed = b"") -> None:
@@ -56,7 +56,7 @@ class Replay:
         exchange = self._exchange
         response = exchange.response
         if response is None:
-            # Whether the connection came about, the recording does not tell.
+            # The recording does not contain whether the connection was made.
             raise self._broken("headers")
         self.call_facts.request_id = _request_id(response.headers)
         if not 200 <= response.status < 300:
@@ -67,14 +67,14 @@ class Replay:
         reader.call_facts.request_id = self.call_facts.request_id
         self.call_facts = reader.call_facts
         for read in response.reads:
-            yield from self._told(reader, read.at_ms, reader.feed(read.raw))
+            yield from self._timed(reader, read.at_ms, reader.feed(read.raw))
             if reader.done:
                 return
         if exchange.failure is not None:
             raise self._broken(_phase(reader))
-        yield from self._told(reader, exchange.ended_ms, reader.eof())
+        yield from self._timed(reader, exchange.ended_ms, reader.eof())
 
-    def _told(self, reader: WireReader, at_ms: float, chunks: Iterable[StreamChunk]) -> Iterator[TimedChunk]:
+    def _timed(self, reader: WireReader, at_ms: float, chunks: Iterable[StreamChunk]) -> Iterator[TimedChunk]:
         if reader.events and reader.call_facts.first_event_ms is None:
             reader.call_facts.first_event_ms = at_ms
         for chunk in chunks:
@@ -104,14 +104,14 @@ def _phase(reader: WireReader) -> Phase:
 
 
 def _completed(chunk: StreamChunk, reader: WireReader) -> StreamChunk:
-    """Give an in-band failure the facts that only the connection knew."""
+    """Add the facts of the connection to an in-band failure."""
     if not isinstance(chunk, Finish) or chunk.reason.failure is None:
         return chunk
     facts = chunk.reason.failure
-    told = replace(
+    failure = replace(
         facts, phase=facts.phase or _phase(reader), request_id=facts.request_id or reader.call_facts.request_id
     )
-    return replace(chunk, reason=replace(chunk.reason, failure=told))
+    return replace(chunk, reason=replace(chunk.reason, failure=failure))
 
 
 def _request_id(headers: Mapping[str, str]) -> str | None:
@@ -119,13 +119,13 @@ def _request_id(headers: Mapping[str, str]) -> str | None:
 
 
 class CassetteAdapter(LlmAdapter):
-    """A route that answers from a cassette, through the real parser.
+    """Adapter that answers from a cassette, through the real parser.
 
-    - `wires` are the wires that the exchanges were recorded on; `wire` and `dialect` serve those that do not say;
-    - a request is built as the wire's adapter would build it and compared with the recorded ones by its JSON; those
-      that were recorded several times are answered in their order, the last one again and again;
-    - `models` are facts that the recorded route was configured with, such as an output limit that went on the wire;
-    - `redact` are the fields that were redacted when it was recorded;
+    - `wires` are the wires of the recorded exchanges; `wire` and `dialect` are the defaults of exchanges without them;
+    - a request is built as the wire's adapter would build it and compared with the recorded ones by its JSON; one
+      that was recorded several times gets its answers in their order, then the last one again;
+    - `models` are facts from the configuration of the recorded route, such as an output limit sent on the wire;
+    - `redact` names the fields that were redacted in the recording;
     - a request that was not recorded is `INVALID_OPTIONS`; the message shows the nearest one and the differences.
     """
 
@@ -142,24 +142,24 @@ class CassetteAdapter(LlmAdapter):
         self._wires = {known.name: known for known in wires}
         self._models = {model.id: model for model in models}
         self._redaction = Redaction(redact)
-        self._exchanges = [_spoken(exchange, wire, dialect) for exchange in cassette.exchanges]
+        self._exchanges = [_with_default_wire(exchange, wire, dialect) for exchange in cassette.exchanges]
         self._used: set[int] = set()
 
     def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
-        """Return the stream of one call; an unrecorded request is raised by its first step."""
+        """Return the stream of one call; its first step raises the failure of an unrecorded request."""
         return _CassetteStream(self, options)
 
     async def list_models(self, provider: str) -> Sequence[ModelInfo]:
-        """Return the models that were given."""
+        """Return the given models."""
         return tuple(replace(model, provider=provider) for model in self._models.values())
 
     async def resolve_model(self, provider: str, model: str, *, signal: object = None) -> ModelInfo:
-        """Return what was given for one exact model."""
+        """Return the given facts of one exact model."""
         known = self._models.get(model)
         return ModelInfo(provider, model, model) if known is None else replace(known, provider=provider)
 
     def replay(self, options: GenerateOptions) -> Replay:
-        """Find the exchange of a request, and return it for reading."""
+        """Find the exchange of a request, and return its replay."""
         nearest: tuple[int, list[Difference]] | None = None
         last: int | None = None
         for index, exchange in enumerate(self._exchanges):
@@ -202,7 +202,7 @@ class CassetteAdapter(LlmAdapter):
 
 
 class _CassetteStream:
-    """One call: the chunks of its exchange, and what they tell of the call."""
+    """Stream of one call: the chunks of its exchange, and the facts of the call."""
 
     def __init__(self, adapter: CassetteAdapter, options: GenerateOptions) -> None:
         self.call_facts = CallFacts()
@@ -232,7 +232,7 @@ class _CassetteStream:
             self.call_facts = replay.call_facts
 
 
-def _spoken(exchange: Exchange, wire: str | None, dialect: str | None) -> Exchange:
+def _with_default_wire(exchange: Exchange, wire: str | None, dialect: str | None) -> Exchange:
     return exchange if exchange.wire is not None else replace(exchange, wire=wire, dialect=dialect)
 
 

@@ -1,4 +1,4 @@
-"""A call as a timeline: data that a terminal, a page or a test can draw.
+"""Timeline of a call, as data for a terminal, a page or a test.
 
 All times are milliseconds after the request began.
 """
@@ -28,19 +28,19 @@ from limen.contract import (
 from limen.recording._cassette import Exchange
 from limen.recording._replay import Replay, TimedChunk
 
-# A silence that a person who watches the stream would notice.
+# Shortest silence that a person watching the stream notices.
 GAP_MS: float = 500.0
 
 
 class TracedDelta(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """One delta: when it came, and how many characters it had."""
+    """Delta of a block: its time and its number of characters."""
 
     at_ms: float
     size: int
 
 
 class TracedBlock(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One content block as a bar; `end_ms` is absent where it never ended, `name` is a tool's."""
+    """Content block as a bar; `end_ms` is absent if it never ended, `name` is a tool's name."""
 
     index: int
     block_type: BlockType
@@ -55,14 +55,14 @@ class TracedBlock(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 
 class Gap(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A silence: nothing arrived between these two times."""
+    """Silence: no chunk arrived between these two times."""
 
     start_ms: float
     end_ms: float
 
 
 class Trace(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """One call: who answered, how fast, what came when, and how it ended. Absent is unknown."""
+    """Timeline of one call: model, times, blocks, usage and outcome. Absent is unknown."""
 
     route: str
     model: str
@@ -107,7 +107,7 @@ class _Bar:
 
 
 class Timeline:
-    """Collects the chunks of one call as they come: `add` each with its time, then read what there is."""
+    """Collector of the chunks of one call: `add` each with its time, then read the attributes."""
 
     def __init__(self) -> None:
         self._bars: dict[int, _Bar] = {}
@@ -118,11 +118,11 @@ class Timeline:
 
     @property
     def blocks(self) -> tuple[TracedBlock, ...]:
-        """The blocks so far, by index."""
+        """Blocks so far, by index."""
         return tuple(self._bars[index].block() for index in sorted(self._bars))
 
     def add(self, at_ms: float, chunk: StreamChunk) -> None:
-        """Take one chunk."""
+        """Add one chunk."""
         if self.first_ms is None:
             self.first_ms = at_ms
         match chunk:
@@ -154,7 +154,7 @@ class Timeline:
 
 
 def trace_exchange(exchange: Exchange, wire: Wire, *, gap_ms: float = GAP_MS) -> Trace:
-    """Read a recorded exchange as a timeline; what a call would have raised is the trace's failure."""
+    """Make the timeline of a recorded exchange; a failure that a call would raise is the trace's failure."""
     replay = Replay(exchange, wire)
     line = Timeline()
     try:

@@ -1,8 +1,8 @@
-"""One attempt at one adapter, guarded: it never raises what the adapter did, and ends in exactly one `Finish`."""
+"""Attempt: one guarded call of one adapter, whose every failure is its one `Finish` (R2-R6)."""
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from time import perf_counter
 from typing import Final
@@ -21,29 +21,36 @@ from limen.contract import (
     Phase,
     ReplayDrop,
     StreamChunk,
+    checked,
     foreign_text,
 )
-from limen.runtime._failures import ENDS_THE_PROCESS, aborted_failure, failure_of, finish, scrubbed, violation
-from limen.runtime._interrupt import Interrupt, in_loop
-from limen.runtime._log import debug
-from limen.runtime._prepare import Binding, bind, unchanged
-from limen.runtime._registry import Registry
-from limen.runtime._replay_gate import Gated, gate
-from limen.runtime._source import Source, close_stream, own_iterator, reader
+from limen.runtime._binding import Binding, Gated, bind, gate, unchanged
+from limen.runtime._cancellation import Interrupt, in_loop, when_suspended
+from limen.runtime._failures import (
+    ENDS_THE_PROCESS,
+    aborted_failure,
+    debug,
+    failure_of,
+    finish,
+    scrubbed,
+    violation,
+)
+from limen.runtime._registry import Registry, Route
+from limen.runtime._source import BatchReader, Source, close_stream, own_iterator, reader
 
-_LINGER_S: Final = 0.05
-"""How long an adapter may take to end after its finish; the time that S6 gives a body."""
+LINGER_S: Final = 0.05
+"""Seconds that an adapter may take to end after its finish: what S6 gives a body."""
 
-_CLOSING_S: Final = 0.5
-"""How long an adapter may take to close where somebody waits for the outcome: five times what Q6 gives it."""
+CLOSE_TIMEOUT_S: Final = 0.5
+"""Seconds that an adapter may take to close while a reader waits for the outcome: five times the 100 ms of Q6."""
 
 
 class Attempt(Source):
-    """Look the route up, bind, gate, dispatch, guard (R2-R6); in that order, at the first read.
+    """One call of one adapter: at its first read it looks the route up, binds, gates and dispatches; then it guards.
 
-    A failure of any step is the terminal chunk. The adapter's iterator is
-    closed once where it is left early, and not at all where it ended or raised. `failure` and `cause` are what the
-    runtime made of an exception, and that exception.
+    Every failure is the terminal chunk, and what the adapter raises is never raised on. The adapter's iterator is
+    closed once if it is left early, and not at all if it ended or raised. `failure` is the failure that an exception
+    became, and `cause` that exception.
     """
 
     __slots__ = (
@@ -75,59 +82,70 @@ class Attempt(Source):
         self.failure: Failure | None = None
         self.dispatched = False
         self.first_event_ms: float | None = None
-        self.gated = Gated(options)
+        self.gated: Gated | None = None
         self._registry = registry
         self._prepared = prepared
         self._iterator: AsyncIterator[StreamChunk] | None = None
         self._closable: AsyncIterator[StreamChunk] | None = None
-        self._read: Callable[[], Awaitable[list[StreamChunk]]] | None = None
+        self._read: BatchReader | None = None
         self._started_at = 0.0
         self._interrupt = Interrupt()
         self._unwatch: Callable[[], None] | None = None
         self._aborting: asyncio.Task[None] | None = None
 
-    # -- what is known of it
+    # -- facts
 
     @property
     def facts(self) -> CallFacts | None:
-        """What the adapter's stream tells of the call, where it does."""
+        """Facts that the adapter's stream reports of the call; `None` for a stream that reports none."""
         try:
             facts: object = getattr(self._iterator, "call_facts", None)
-        except Exception:  # noqa: BLE001 - a hostile accessor tells nothing
+        except Exception:  # noqa: BLE001 - a hostile accessor reports nothing
             return None
         return facts if type(facts) is CallFacts else None
 
     @property
     def phase(self) -> Phase:
-        """How far the call has come, for a failure that does not say so itself (E6)."""
+        """Phase that the call has reached, for a failure that names none (E6)."""
         if not self.dispatched:
             return "resolve"
         return "first-event" if self.first_event_ms is None else "mid-stream"
 
     def arrived(self) -> Arrived:
-        """What has arrived, as the guard has it."""
+        """Return what has arrived so far, from the guard's state."""
         grammar = self.grammar
         return Arrived(grammar.closed, grammar.open_blocks(), grammar.usage, grammar.finish)
 
     def replay_dropped(self) -> list[ReplayDrop]:
-        """What the gate took out, and what the adapter could not use, by the caller's message indexes (R5)."""
-        facts = self.facts
-        reported = [] if facts is None else [self.gated.located(drop) for drop in facts.replay_dropped]
-        return [*self.gated.dropped, *reported]
+        """Return the replay state that the gate took out or the adapter could not use, by the caller's indexes (R5)."""
+        gated, facts = self.gated, self.facts
+        if gated is None:
+            return []
+        return [*gated.dropped, *([] if facts is None else [gated.located(drop) for drop in facts.replay_dropped])]
 
     # -- reading
 
     async def next_batch(self) -> list[StreamChunk]:
-        """Return the next chunks, guarded; whatever went wrong is the terminal chunk."""
+        """Return the next chunks, guarded; a failure of any kind is the terminal chunk."""
         if self.done:
             return []
         signal = self.options.signal
         batch: list[StreamChunk] = []
         try:
-            if signal is None:
-                batch = await (self._read or await self._open())()
-            else:
-                batch = await self._read_watched(signal)
+            if signal is not None:
+                if self._unwatch is None:
+                    self._watch(signal)
+                if signal.aborted:
+                    return await self._aborted_batch(signal)
+                self._interrupt.enter()
+            read = self._read
+            if read is None:
+                prepared = self._prepared
+                route = self._registry.find(self.options.provider) if prepared is None else prepared.route
+                read = await self._open(route)
+            batch = await read()
+            if signal is not None:
+                self._interrupt.leave()
             if type(batch) is not list:
                 kind, batch = type(batch).__name__, []
                 raise GrammarError("C1", f"next_batch() returned a {kind}, not a list of chunks")
@@ -138,47 +156,57 @@ class Attempt(Source):
                 self.done = True
                 self.grammar.eof()
             elif self.grammar.finish is not None:
-                await self._check_end(batch)
-                batch[-1] = self._finished(self.grammar.finish)
+                await self._check_end(batch, read)
+                failure = self.grammar.finish.reason.failure
+                if failure is not None:
+                    batch[-1] = self._finished(self.grammar.finish, failure)
         except GrammarError as error:
             return await self._violated(batch, error)
         except asyncio.CancelledError:
+            if signal is not None and self._interrupt.leave():
+                # The adapter has seen the cancellation; its connection is closed before the outcome is shown.
+                return await self._aborted_batch(signal)
             await self._leave_quietly()
             raise
         except ENDS_THE_PROCESS:
             raise
-        except BaseException as error:  # noqa: BLE001 - E2: whatever an adapter raises is the stream's outcome
+        except BaseException as error:  # noqa: BLE001 - whatever an adapter raises is the outcome of the stream (E2)
             self._end()
             return [self._failed(error)]
+        finally:
+            if signal is not None:
+                self._interrupt.leave()
         return batch
 
-    async def _open(self) -> Callable[[], Awaitable[list[StreamChunk]]]:
-        options = self.options
-        binding = await bind(self._registry, options) if self._prepared is None else unchanged(self._prepared, options)
+    async def _open(self, route: Route) -> BatchReader:
+        options, prepared = self.options, self._prepared
+        binding = await bind(route, options) if prepared is None else unchanged(prepared, options)
+        if self._registry.closed:
+            raise self._registry.closed_error()
         self.binding = binding
-        self.gated = gate(binding.options, binding.route.adapter, self._registry)
+        gated = self.gated = gate(binding.options, route.adapter, self._registry)
         debug("calling %s/%s", options.provider, options.model)
         self.dispatched = True
         self._started_at = perf_counter()
-        self._iterator = self._closable = own_iterator(binding.dispatch(self.gated.options), "the adapter's stream()")
+        # What the runtime adds to checked options, the adapter's own defaults, was checked with the model's facts.
+        with checked(gated.options):
+            made = binding.dispatch(gated.options)
+        self._iterator = self._closable = own_iterator(made, "the adapter's stream()")
         self._read = reader(self._iterator)
         return self._read
 
-    async def _check_end(self, batch: list[StreamChunk]) -> None:
-        """C6: nothing follows the finish. An adapter that lingers there is cut off; what it does then is no failure."""
+    async def _check_end(self, batch: list[StreamChunk], read: BatchReader) -> None:
+        """Read past the finish, where nothing may follow (C6); an adapter that does not end is cut off there."""
         more: list[StreamChunk] = []
-        cut = asyncio.get_running_loop().call_later(_LINGER_S, self._interrupt.fire)
-        self._interrupt.enter()
         try:
-            more = await (self._read or await self._open())()
+            more = await when_suspended(read(), self._linger)
         except asyncio.CancelledError:
             if not self._interrupt.leave():
                 raise
             debug("an adapter lingered after its finish and was cut off")
-        except Exception as failure:  # noqa: BLE001 - S4: a failure after the end is none
+        except Exception as failure:  # noqa: BLE001 - a failure after the end is none (S4)
             debug("an adapter failed after its finish: %s", foreign_text(failure))
         finally:
-            cut.cancel()
             self._interrupt.leave()
         if more:
             error = GrammarError("C6", f"{type(more[0]).__name__} after the finish")
@@ -186,10 +214,11 @@ class Attempt(Source):
             raise error
         self._end()
 
-    def _finished(self, chunk: Finish) -> Finish:
-        failure = chunk.reason.failure
-        if failure is None:
-            return chunk
+    def _linger(self) -> asyncio.TimerHandle:
+        self._interrupt.enter()
+        return asyncio.get_running_loop().call_later(LINGER_S, self._interrupt.fire)
+
+    def _finished(self, chunk: Finish, failure: Failure) -> Finish:
         signal = self.options.signal
         if signal is not None and signal.aborted:
             return finish(aborted_failure(failure.phase or self.phase))
@@ -217,28 +246,12 @@ class Attempt(Source):
 
     # -- the caller's signal (Q6)
 
-    async def _read_watched(self, signal: AbortSignal) -> list[StreamChunk]:
-        if self._unwatch is None:
-            self._watch(signal)
-        if signal.aborted:
-            await self._leave_quietly()
-            raise AbortError(signal.reason)
-        self._interrupt.enter()
-        interrupted = False
-        try:
-            return await (self._read or await self._open())()
-        except asyncio.CancelledError:
-            interrupted = self._interrupt.leave()
-            if not interrupted:
-                raise
-        finally:
-            self._interrupt.leave()
-        # The adapter was told; what it held is closed before anyone hears of it.
+    async def _aborted_batch(self, signal: AbortSignal) -> list[StreamChunk]:
         await self._leave_quietly()
-        raise AbortError(signal.reason)
+        return [self._failed(AbortError(signal.reason))]
 
     def _watch(self, signal: AbortSignal) -> None:
-        # Weakly: a signal may outlive many streams, and a dropped one must be gone at once.
+        # A weak reference: a signal may outlive many streams, and must not keep a dropped one alive.
         ref = weakref.ref(self)
 
         def aborted() -> None:
@@ -251,9 +264,9 @@ class Attempt(Source):
     def _aborted(self) -> None:
         if self._interrupt.waiting:
             self._interrupt.fire()
-            asyncio.get_running_loop().call_later(_CLOSING_S, self._interrupt.insist)
+            asyncio.get_running_loop().call_later(CLOSE_TIMEOUT_S, self._interrupt.insist)
         elif not self.done and self._aborting is None:
-            # Nobody is reading: the connection is closed all the same, and the next read says why.
+            # No task is reading: the connection is closed now, and the next read returns the aborted finish.
             self._aborting = asyncio.get_running_loop().create_task(self._close_quietly())
 
     # -- the end
@@ -262,11 +275,15 @@ class Attempt(Source):
         self.done = True
         self._read = self._closable = None
         if self._unwatch is not None:
+            self._forget_signal()
+
+    def _forget_signal(self) -> None:
+        if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
 
     async def aclose(self) -> None:
-        """Leave early: close the adapter's iterator, once, and raise what that raises."""
+        """Close the adapter's iterator, once, if the attempt has not ended; raises what that raises."""
         if self.done:
             return
         closable, self._closable = self._closable, None
@@ -276,7 +293,8 @@ class Attempt(Source):
         await close_stream(closable)
 
     def abandon(self) -> None:
-        """Nobody reads on, and who noticed has warned: for a finalizer, so no loop is touched (R11, T2)."""
+        """Give up the connection and the signal's callback from a finalizer, without touching a loop (R11, T2)."""
+        self._forget_signal()
         closable: object = self._closable
         with suppress(Exception):
             if isinstance(closable, Abandonable):
@@ -284,15 +302,15 @@ class Attempt(Source):
 
     async def _leave_quietly(self) -> None:
         try:
-            async with asyncio.timeout(_CLOSING_S):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self.aclose()
-        except Exception as failure:  # noqa: BLE001 - the stream has an outcome already, and this is none
+        except Exception as failure:  # noqa: BLE001 - the stream has an outcome already
             debug("an adapter failed to close: %s", foreign_text(failure))
 
     async def _close_quietly(self) -> None:
         closable, self._closable, self._read = self._closable, None, None
         try:
-            async with asyncio.timeout(_CLOSING_S):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await close_stream(closable)
         except Exception as failure:  # noqa: BLE001 - as above
             debug("an adapter failed to close: %s", foreign_text(failure))

@@ -1,6 +1,7 @@
-"""Whatever an adapter did wrong, as one `Finish` (E2, E4, R6)."""
+"""Exceptions and broken rules of adapters as failures (E2, E4, R6), and the lines of the logger `limen`."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -21,38 +22,56 @@ from limen.contract import (
     safe_cause,
     scrub,
 )
-from limen.runtime._interrupt import AbortWatch
+from limen.runtime._cancellation import AbortWatch
 
 T = TypeVar("T")
 
 ENDS_THE_PROCESS: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What no call may keep for itself; beside them only a cancellation is left as it is (Q6)."""
+"""Exceptions that end more than a call and are never converted; a cancellation is the only other one (Q6)."""
 ABORT_TEXT: Final = "the call was aborted"
 LEFT_TEXT: Final = "the stream was left before its end"
 
+_LOGGER: Final = logging.getLogger("limen")
+
+
+def debug(message: str, *facts: object) -> None:
+    """Log one line at DEBUG, without bodies, scrubbed before any handler sees it (E5)."""
+    if _LOGGER.isEnabledFor(logging.DEBUG):
+        _LOGGER.debug("%s", scrub(message % facts))
+
+
+def warn(message: str, *facts: object) -> None:
+    """Log one line at WARNING, without bodies, scrubbed before any handler sees it (E5)."""
+    _LOGGER.warning("%s", scrub(message % facts))
+
 
 def failure_of(error: BaseException, *, phase: Phase, aborted: bool = False) -> Failure:
-    """Return the facts of what an adapter raised.
+    """Return the failure of what an adapter raised, without any credential in it (E5).
 
-    A typed error keeps them; a foreign one is `UNKNOWN`, whatever it claims (E4); once the caller has aborted,
-    every failure is `ABORTED` (Q6). Nothing of it holds a credential (E5).
+    An `LlmError` keeps its facts, and gets `phase` where it has none (E6); a foreign exception is `UNKNOWN`, whatever
+    it claims (E4); once the caller has aborted, every failure is `ABORTED` (Q6).
     """
     typed = typed_failure(error)
     if aborted or AbortError in type(error).__mro__:
         return aborted_failure(phase if typed is None else typed.phase or phase)
-    return Failure(foreign_text(error), codes.UNKNOWN, phase) if typed is None else scrubbed(typed)
+    return Failure(foreign_text(error), codes.UNKNOWN, phase) if typed is None else with_phase(scrubbed(typed), phase)
+
+
+def with_phase(failure: Failure, phase: Phase) -> Failure:
+    """Return the failure, with this phase where it has none (E6)."""
+    return failure if failure.phase is not None else msgspec.structs.replace(failure, phase=phase)
 
 
 def aborted_failure(phase: Phase | None, text: str = ABORT_TEXT) -> Failure:
-    """Make the facts of an abort."""
+    """Return the failure of a call that was aborted, or whose stream was left."""
     return Failure(text, codes.ABORTED, phase)
 
 
 def typed_failure(error: BaseException) -> Failure | None:
-    """Return the facts of a real `LlmError`, or `None` for one that only claims to be one (E4).
+    """Return the failure of a real `LlmError`, or `None` for an exception that only claims to be one (E4).
 
-    Judged by the type's own bases and by the instance's own data: a `__class__`, a property or a field that
-    disagrees with what the constructor checked is not believed.
+    The type's bases and the instance's own data decide: a `__class__`, a property or a field that disagrees with
+    what the constructor checked is not believed.
     """
     kind = type(error)
     if LlmError not in kind.__mro__:
@@ -64,7 +83,7 @@ def typed_failure(error: BaseException) -> Failure | None:
         return None
     try:
         return facts if failure_fault(facts) is None else None
-    except Exception:  # noqa: BLE001 - facts that cannot be compared are no facts
+    except Exception:  # noqa: BLE001 - a failure that cannot be compared is none
         return None
 
 
@@ -72,7 +91,7 @@ _OWN: Final = ("failure", "code", "_failure", "__dict__", "__getattribute__")
 
 
 def violation(provider: str, error: GrammarError, *, phase: Phase) -> Failure:
-    """Make the facts of a broken C-rule, naming the rule and whose adapter broke it (R6)."""
+    """Return the failure of a broken rule of the stream protocol, naming the rule and the route (R6)."""
     return Failure(
         scrub(f"the adapter of the route {provider!r} broke a rule of the stream protocol, {error}"),
         codes.PROTOCOL_VIOLATION,
@@ -81,7 +100,7 @@ def violation(provider: str, error: GrammarError, *, phase: Phase) -> Failure:
 
 
 def scrubbed(failure: Failure) -> Failure:
-    """Return the facts without any credential in their texts (E5)."""
+    """Return the failure without any credential in its texts (E5)."""
     changed = {
         name: clean
         for name in ("message", "provider_code", "request_id")
@@ -91,15 +110,15 @@ def scrubbed(failure: Failure) -> Failure:
 
 
 def finish(failure: Failure) -> Finish:
-    """Make the terminal chunk of a failure."""
+    """Return the terminal chunk of a failure."""
     return Finish(FinishReason("aborted" if failure.code == codes.ABORTED else "error", failure))
 
 
 async def asked(question: Callable[[], Awaitable[T]], signal: AbortSignal | None = None) -> T:
-    """Put a question to an adapter, and return its answer, or raise what that comes to.
+    """Await an adapter's answer to a question beside a stream, such as its list of models, and return it.
 
-    A real `LlmError` passes as it is, anything else becomes `UNKNOWN` (E4); nothing of it, nor of what is chained to
-    it, holds a credential (E5). Raises `AbortError` with the caller's own reason when the signal is aborted.
+    Raises a real `LlmError` as it is, anything else as `UNKNOWN` (E4), without any credential in it or in what is
+    chained to it (E5); `AbortError` with the caller's own reason when the signal is aborted.
     """
     with AbortWatch(signal):
         return await _converted(question)
@@ -114,7 +133,7 @@ async def _converted(question: Callable[[], Awaitable[T]]) -> T:
         failure = _safe_error(error)
         if failure is error:
             raise
-    # Out here, so that no foreign exception becomes its context unseen.
+    # Raised outside of the `except`, so that the foreign exception does not become its context unscrubbed (E5).
     raise failure
 
 

@@ -1,4 +1,4 @@
-"""What adapters say of their routes and models, proved before anyone reads it (R1, R10)."""
+"""Validation of what adapters return about their routes and models (R1, R10)."""
 
 from collections.abc import Sequence
 from typing import Final, NoReturn
@@ -10,7 +10,7 @@ _MODALITIES: Final = ("text", "image")
 
 
 def check_provider(provider: str, info: object) -> ProviderInfo:
-    """Return what an adapter says of a route, or raise `INVALID_ADAPTER`."""
+    """Return an adapter's `ProviderInfo` of a route, validated, or raise `INVALID_ADAPTER`."""
     fault = None
     if type(info) is not ProviderInfo:
         fault = f"provider_info() returned a {type(info).__name__}, not a ProviderInfo"
@@ -24,7 +24,7 @@ def check_provider(provider: str, info: object) -> ProviderInfo:
 
 
 def check_model(provider: str, model: str, info: object) -> ModelInfo:
-    """Return an adapter's answer for one exact model, or raise `INVALID_MODEL_INFO` (R10)."""
+    """Return an adapter's `ModelInfo` of one exact model, validated, or raise `INVALID_MODEL_INFO` (R10)."""
     where = f"the adapter of the route {provider!r} describes the model {model!r} wrongly"
     if type(info) is not ModelInfo:
         _refuse(codes.INVALID_MODEL_INFO, where, f"it returned a {type(info).__name__}, not a ModelInfo")
@@ -35,7 +35,7 @@ def check_model(provider: str, model: str, info: object) -> ModelInfo:
 
 
 def check_catalog(provider: str, models: object) -> list[ModelInfo]:
-    """Return an adapter's list of models as a list of the caller's own, or raise `INVALID_CATALOG`."""
+    """Return an adapter's list of models, validated and copied, or raise `INVALID_CATALOG`."""
     where = f"the model list of the route {provider!r} is malformed"
     checked: list[ModelInfo] = []
     seen: set[str] = set()
@@ -56,7 +56,7 @@ def check_catalog(provider: str, models: object) -> list[ModelInfo]:
 
 
 def _rows(models: object) -> Sequence[object] | None:
-    return models if isinstance(models, (list, tuple)) else None  # pyright: ignore[reportUnknownVariableType] - each is judged
+    return models if isinstance(models, (list, tuple)) else None  # pyright: ignore[reportUnknownVariableType] - each entry is checked
 
 
 def _refuse(code: str, where: str, fault: str) -> NoReturn:
@@ -66,21 +66,26 @@ def _refuse(code: str, where: str, fault: str) -> NoReturn:
 def _fault(provider: str, info: ModelInfo) -> str | None:
     if info.provider != provider:
         return f"the provider is {info.provider!r}"
-    for name in ("id", "name"):
-        if not _is_text(getattr(info, name)):
-            return f"the {name} is {getattr(info, name)!r}"
+    texts: tuple[tuple[str, object], ...] = (("id", info.id), ("name", info.name))
+    for name, text in texts:
+        if type(text) is not str or not text.strip():
+            return f"the {name} is {text!r}"
     if info.description is not None and type(info.description) is not str:
         return f"the description is {info.description!r}"
-    for name in ("context_window", "default_max_tokens"):
-        count: object = getattr(info, name)
+    counts: tuple[tuple[str, object], ...] = (
+        ("context_window", info.context_window),
+        ("default_max_tokens", info.default_max_tokens),
+    )
+    for name, count in counts:
         if count is not None and (type(count) is not int or not 0 < count <= _MAX_COUNT):
             return f"{name} is {count!r}, not a whole number of tokens above 0"
-    return _modality_fault(info.input_modalities) or _effort_fault(info)
+    fault = None if info.input_modalities is None else _modality_fault(info.input_modalities)
+    if fault is None and not (info.efforts is None and info.default_effort is None):
+        return _effort_fault(info)
+    return fault
 
 
-def _modality_fault(modalities: Sequence[object] | None) -> str | None:
-    if modalities is None:
-        return None
+def _modality_fault(modalities: Sequence[object]) -> str | None:
     if not modalities or any(modality not in _MODALITIES for modality in modalities):
         return f"input_modalities are {modalities!r}, not one or more of {_MODALITIES}"
     return "input_modalities names one twice" if len(set(modalities)) != len(modalities) else None

@@ -1,20 +1,28 @@
-"""Which adapter owns which route (R1). Readers see one commit whole or not at all, from any thread."""
+"""The routes and the adapters that own them (R1), and the listeners that are notified of changes (R8).
 
+Readers see each commit whole or not at all, from any thread.
+"""
+
+import asyncio
+import inspect
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import MappingProxyType, TracebackType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from limen.contract import LlmAdapter, LlmError, ProviderInfo, RetryPolicy, codes, foreign_text, safe_cause
-from limen.runtime._failures import ENDS_THE_PROCESS
+from limen.runtime._failures import ENDS_THE_PROCESS, debug
 from limen.runtime._metadata import check_provider
-from limen.runtime._topology import Topology
 
+TopologyListener: TypeAlias = Callable[..., object]
+"""Function called after each commit with the tuple of the route names, or without arguments if it takes none."""
+
+CLOSED_TEXT: Final = "this runtime is closed"
 _DEFAULT_POLICY: Final = RetryPolicy()
 
 
 class Route(NamedTuple):
-    """One route as it was registered: its adapter, and what the adapter said of it then."""
+    """One route: its adapter, and the adapter's info and retry policy for it, read at registration."""
 
     adapter: LlmAdapter
     info: ProviderInfo
@@ -23,7 +31,7 @@ class Route(NamedTuple):
 
 
 class Registration:
-    """The handle of one `register()`: change its routes with `replace`, give them up with `dispose` or a `with`."""
+    """Handle of one `register()`: `replace()` exchanges its routes, `dispose()` or leaving a `with` removes them."""
 
     def __init__(self, registry: "Registry", adapter: LlmAdapter) -> None:
         self._registry = registry
@@ -41,14 +49,14 @@ class Registration:
         return tuple(name for name, route in self._registry.routes.items() if route.owner is self)
 
     def replace(self, routes: Sequence[str]) -> None:
-        """Own exactly these routes from now on, in one step; an empty list is allowed (R1).
+        """Exchange the routes for exactly these, in one step; an empty list is allowed (R1).
 
-        Raises as `register()` does, the old routes staying, and `REGISTRATION_DISPOSED` after `dispose()`.
+        Raises as `register()` does, and then the old routes stay; `REGISTRATION_DISPOSED` after `dispose()`.
         """
         self._registry.replace(self, routes)
 
     def dispose(self) -> None:
-        """Give all routes up in one step. Running streams go on; a second time is harmless (R1)."""
+        """Remove all routes in one step; running streams go on. Idempotent (R1)."""
         self._registry.dispose(self)
 
     def __enter__(self) -> "Registration":
@@ -61,20 +69,23 @@ class Registration:
 
 
 class Registry:
-    """The routes, as one immutable mapping that a commit exchanges; writers take turns, readers take nothing."""
+    """Routes by name: one immutable mapping that each commit exchanges; writers take a lock, readers none."""
 
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._topology = topology
+        self.topology = Topology()
+        self.closed = False
         self.routes: Mapping[str, Route] = MappingProxyType({})
 
     def find(self, provider: str) -> Route:
-        """Return a route, or raise `NO_ADAPTER`."""
+        """Return a route by name; raises `NO_ADAPTER` where there is none, and after `close()`."""
         try:
             route = self.routes.get(provider)
         except TypeError:
             route = None
         if route is None:
+            if self.closed:
+                raise self.closed_error()
             known = ", ".join(sorted(self.routes)) or "none"
             raise LlmError(
                 f"no adapter is registered for the route {provider!r}; the routes are: {known}",
@@ -83,6 +94,10 @@ class Registry:
             )
         return route
 
+    def closed_error(self) -> LlmError:
+        """Return the failure of a call that begins after `close()`."""
+        return LlmError(CLOSED_TEXT, codes.NO_ADAPTER, phase="resolve")
+
     def register(self, routes: Sequence[str], adapter: LlmAdapter) -> Registration:
         """Add routes of one adapter, all or none."""
         return self.swap((), [(routes, adapter)])[0]
@@ -90,7 +105,7 @@ class Registry:
     def swap(
         self, old: Sequence[Registration], new: Sequence[tuple[Sequence[str], LlmAdapter]]
     ) -> tuple[Registration, ...]:
-        """Dispose of registrations and make others in one commit, all or none."""
+        """Dispose of registrations and make others in one commit, all or none; `RuntimeError` after `close()`."""
         handles: list[Registration] = []
         added: dict[str, Route] = {}
         for routes, adapter in new:
@@ -101,10 +116,12 @@ class Registry:
                 added[name] = route
             handles.append(handle)
         with self._lock:
+            if self.closed:
+                raise RuntimeError(f"{CLOSED_TEXT}; nothing was registered")
             self._exchange(old, added)
             for handle in old:
                 handle.disposed = True
-        self._tell()
+        self._notify()
         return tuple(handles)
 
     def replace(self, handle: Registration, routes: Sequence[str]) -> None:
@@ -114,7 +131,7 @@ class Registry:
             if handle.disposed:
                 raise LlmError("this registration was disposed; register again", codes.REGISTRATION_DISPOSED)
             self._exchange((handle,), added)
-        self._tell()
+        self._notify()
 
     def dispose(self, handle: Registration) -> None:
         """Remove the routes of one registration; nothing happens the second time."""
@@ -123,17 +140,18 @@ class Registry:
                 return
             handle.disposed = True
             self._exchange((handle,), {})
-        self._tell()
+        self._notify()
 
-    def clear(self) -> tuple[Route, ...]:
-        """Dispose of every registration in one commit, and return the routes that stood."""
+    def close(self) -> tuple[Route, ...]:
+        """Dispose of every registration in one commit, refuse new ones, and return the routes there were."""
         with self._lock:
+            self.closed = True
             gone = tuple(self.routes.values())
             for route in gone:
                 route.owner.disposed = True
             self.routes = MappingProxyType({})
         if gone:
-            self._tell()
+            self._notify()
         return gone
 
     def _exchange(self, leaving: Sequence[Registration], added: Mapping[str, Route]) -> None:
@@ -143,8 +161,72 @@ class Registry:
                 raise _duplicate(name)
         self.routes = MappingProxyType({**kept, **added})
 
-    def _tell(self) -> None:
-        self._topology.tell(tuple(self.routes))
+    def _notify(self) -> None:
+        self.topology.notify(tuple(self.routes))
+
+
+class Topology:
+    """Listeners of the registry; the failure of one, at once or later, is contained and logged (R8)."""
+
+    def __init__(self) -> None:
+        self._listeners: tuple[tuple[TopologyListener, bool], ...] = ()
+
+    def add(self, listener: TopologyListener) -> Callable[[], None]:
+        """Add a listener, and return a function that removes it; idempotent."""
+        entry = (listener, _takes_names(listener))
+        self._listeners = (*self._listeners, entry)
+
+        def remove() -> None:
+            self._listeners = tuple(kept for kept in self._listeners if kept is not entry)
+
+        return remove
+
+    def notify(self, names: tuple[str, ...]) -> None:
+        """Call every listener, in the order in which they were added."""
+        for listener, takes_names in self._listeners:
+            try:
+                result = listener(names) if takes_names else listener()
+                if inspect.iscoroutine(result):
+                    _run(result)
+            except ENDS_THE_PROCESS:
+                raise
+            except BaseException as failure:  # noqa: BLE001 - a listener has no veto (R8)
+                debug("a topology listener failed: %s", foreign_text(failure))
+
+
+def _takes_names(listener: TopologyListener) -> bool:
+    try:
+        inspect.signature(listener).bind(())
+    except TypeError:
+        return False
+    except ValueError:
+        # A builtin without a signature is given the names.
+        return True
+    return True
+
+
+def _run(coroutine: Coroutine[object, object, object]) -> None:
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        coroutine.close()
+        raise
+    task = loop.create_task(_contained(coroutine))
+    _running.add(task)
+    task.add_done_callback(_running.discard)
+
+
+async def _contained(coroutine: Coroutine[object, object, object]) -> None:
+    try:
+        await coroutine
+    except (asyncio.CancelledError, *ENDS_THE_PROCESS):
+        raise
+    except BaseException as failure:  # noqa: BLE001 - as above, for a coroutine (R8)
+        debug("a topology listener failed later: %s", foreign_text(failure))
+
+
+# A loop holds its tasks weakly; a listener's task is held here until it is done.
+_running: Final[set[asyncio.Task[None]]] = set()
 
 
 def _duplicate(name: str) -> LlmError:
@@ -170,7 +252,7 @@ def _check_adapter(adapter: object) -> None:
 def _names(routes: object) -> list[str]:
     if isinstance(routes, str) or not isinstance(routes, Iterable):
         raise LlmError(f"routes are a list of names, got a {type(routes).__name__}", codes.INVALID_ADAPTER)
-    given: Iterable[object] = routes  # pyright: ignore[reportUnknownVariableType] - each is judged below
+    given: Iterable[object] = routes  # pyright: ignore[reportUnknownVariableType] - each name is checked below
     names: list[str] = []
     for index, name in enumerate(given):
         if type(name) is not str or not name.strip():
@@ -186,11 +268,11 @@ def _described_route(handle: Registration, name: str) -> Route:
         policy: object = adapter.retry_policy(name)
     except ENDS_THE_PROCESS:
         raise
-    except BaseException as failure:  # noqa: BLE001 - whatever it raises says the same: it is not usable
+    except BaseException as failure:  # noqa: BLE001 - whatever it raises, the adapter is not usable
         words, cause = foreign_text(failure), safe_cause(failure)
     else:
         return _checked_route(handle, name, info, policy)
-    # Out here, so that the foreign exception itself does not become the context of this one (E5).
+    # Raised outside of the `except`, so that the foreign exception does not become its context unscrubbed (E5).
     raise LlmError(f"the adapter of the route {name!r} is not usable: {words}", codes.INVALID_ADAPTER) from cause
 
 

@@ -1,8 +1,10 @@
-"""The runtime: adapters come and go while calls run, and every call ends in one outcome."""
+"""`LlmRuntime`: routes, calls and their end; and `PreparedCall`, a call that was bound beforehand."""
 
 import asyncio
+import concurrent.futures
+import threading
 import weakref
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, TypeAlias
 
@@ -20,73 +22,113 @@ from limen.contract import (
     foreign_text,
     safe_cause,
 )
-from limen.runtime._chain import Dispatcher
-from limen.runtime._failures import asked
-from limen.runtime._log import debug
+from limen.runtime._binding import Binding, bind
+from limen.runtime._failures import asked, debug
+from limen.runtime._fallback import Fallback
+from limen.runtime._interceptors import Chain, Dispatcher
 from limen.runtime._metadata import check_catalog, check_model
-from limen.runtime._prepare import Binding, bind
-from limen.runtime._prepared import PreparedCall
-from limen.runtime._registry import Registration, Registry
+from limen.runtime._registry import Registration, Registry, TopologyListener
 from limen.runtime._retry import Retry
 from limen.runtime._stream import ModelStream
-from limen.runtime._topology import Topology, TopologyListener
 
 Loader: TypeAlias = Callable[[object], Awaitable[Sequence[tuple[Sequence[str], LlmAdapter]]]]
-"""Reads a configuration (`None`: the one of the beginning) and returns routes with their adapters, or raises."""
+"""Function that reads a configuration (`None` is the one of opening) and returns its routes with their adapters."""
+
+CLOSE_TIMEOUT_S: Final = 2.0
+"""Seconds that the clean-up of one stream or adapter may take while others wait for it."""
+
+_TRANSPARENT: Final = (Retry, Fallback)
+"""Interceptors that only pass on what an attempt's guard kept, so that nothing is assembled a second time."""
 
 
-_PATIENCE_S: Final = 2.0
-"""How long one clean-up may take where others wait for it."""
+class PreparedCall:
+    """Call validated and bound before dispatch: options, model facts, retry policy, one adapter generation (R3).
+
+    It is used once, and served by the adapter that it was prepared with, also if the route has another by now.
+    """
+
+    __slots__ = ("_binding", "_make", "_used")
+
+    def __init__(self, binding: Binding, make: Callable[[Binding], ModelStream]) -> None:
+        self._binding = binding
+        self._make = make
+        self._used = False
+
+    @property
+    def options(self) -> GenerateOptions:
+        """Options with the adapter's defaults in them; the caller's own object if it declares none."""
+        return self._binding.options
+
+    @property
+    def model(self) -> ModelInfo:
+        """Facts that the adapter knows of the model."""
+        return self._binding.model
+
+    @property
+    def adapter_defaults(self) -> Mapping[str, object]:
+        """Defaults of the adapter that entered the options, as `{field: value}` (R4)."""
+        return self._binding.defaults
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        """Retry policy of the route when the call was prepared."""
+        return self._binding.policy
+
+    def stream(self) -> ModelStream:
+        """Return the stream of this call; a second one ends in `INVALID_PREPARED_CALL`, as changed options do."""
+        binding = self._binding._replace(spent=True) if self._used else self._binding
+        self._used = True
+        return self._make(binding)
 
 
 class LlmRuntime:
-    """Routes to adapters, and calls to routes. An asynchronous context manager; usable without one.
+    """Registry of adapters by route, and the calls that they serve. An asynchronous context manager.
 
     The registry may be used from several threads (R1); a stream belongs to the loop that reads it (T2). A runtime
-    that is made by hand has no interceptors, so it does not retry; `runtime.use(Retry())` changes that (R9).
+    that is made by hand has no interceptors, so it does not retry; `runtime.use(Retry())` changes that (R9). After
+    `aclose()`, or leaving its `async with`, calls fail with `NO_ADAPTER`, "this runtime is closed".
     """
 
     def __init__(self, *, loader: Loader | None = None) -> None:
         self._loader = loader
-        self._topology = Topology()
-        self._registry = Registry(self._topology)
+        self._registry = Registry()
         self._installed: tuple[Interceptor, ...] = ()
-        self._interceptors: tuple[Interceptor, ...] = ()
-        self._open_streams: weakref.WeakSet[ModelStream] = weakref.WeakSet()
+        self._chain = Chain()
+        self._open_streams: set[weakref.ref[ModelStream]] = set()
         self._loaded: tuple[Registration, ...] = ()
         self._retired: list[LlmAdapter] = []
-        self._reloading: asyncio.Lock | None = None
+        self._turns = _Turns()
 
     # -- routes
 
     def register(self, routes: Sequence[str], adapter: LlmAdapter) -> Registration:
         """Serve these routes by this adapter from now on; all of them or none (R1).
 
-        What the adapter says of each route (`provider_info`, `retry_policy`) is read once, here. Raises
-        `INVALID_ADAPTER` or `DUPLICATE_ADAPTER`.
+        The adapter's `provider_info` and `retry_policy` of each route are read once, here. Raises `INVALID_ADAPTER`
+        or `DUPLICATE_ADAPTER`, and `RuntimeError` after closing.
         """
         return self._registry.register(routes, adapter)
 
     def list_providers(self) -> list[ProviderInfo]:
-        """Return every route's id and name, as a list of the caller's own."""
+        """Return the id and name of every route, as a new list."""
         return [route.info for route in self._registry.routes.values()]
 
     def retry_policy(self, provider: str) -> RetryPolicy:
-        """Return a route's retry policy as it was registered; `NO_ADAPTER` for a route that is not there."""
+        """Return a route's retry policy, read at registration; raises `NO_ADAPTER` for an unknown route."""
         return self._registry.find(provider).policy
 
     def on_topology(self, listener: TopologyListener) -> Callable[[], None]:
-        """Tell `listener` after each commit of routes (R8); what is returned takes it back.
+        """Call `listener` after each commit of routes (R8), and return a function that removes it.
 
-        It is called in the thread that commits, when the registry shows the new state, with the tuple of the route
-        names, or with nothing if it takes nothing. One that fails is logged and harms nobody.
+        It is called in the thread that commits, after the registry shows the new state, with the tuple of the route
+        names, or without arguments if it takes none. A listener that fails is logged, and changes nothing.
         """
-        return self._topology.add(listener)
+        return self._registry.topology.add(listener)
 
     # -- models
 
     async def list_models(self, provider: str) -> list[ModelInfo]:
-        """Return the models that the route's adapter knows of: advice, read anew each time (R10).
+        """Return the models that the route's adapter knows of; advisory, and asked for at each call (R10).
 
         Raises `NO_ADAPTER`, `INVALID_CATALOG`, or the adapter's own failure as `LlmError`.
         """
@@ -95,7 +137,7 @@ class LlmRuntime:
         return check_catalog(provider, models)
 
     async def resolve_model(self, provider: str, model: str, *, signal: AbortSignal | None = None) -> ModelInfo:
-        """Return the adapter's answer for one exact model: identity, and facts that it knows (R10).
+        """Return the adapter's answer for one exact model: its identity, and the facts that are known (R10).
 
         Raises `NO_ADAPTER`, `INVALID_MODEL_INFO`, the adapter's own failure as `LlmError`, or `AbortError` with the
         caller's own reason as soon as the signal is aborted.
@@ -107,13 +149,13 @@ class LlmRuntime:
     # -- calls
 
     def use(self, interceptor: Interceptor) -> Callable[[], None]:
-        """Wrap all later calls in an interceptor, inside of those before it; what is returned takes it back (R7).
+        """Wrap all later calls in an interceptor, inside of those before it; return a function that removes it (R7).
 
-        `Retry` always goes innermost, whenever it is installed, and there is one: the last takes the place of those
-        before it until it is taken back, so that no policy multiplies another (R9).
+        `Retry` is always innermost, whenever it is installed, and only the last one installed is in force, so that
+        no policy multiplies another (R9).
         """
         self._installed = (*self._installed, interceptor)
-        self._interceptors = _chain(self._installed)
+        self._chain = _chain(self._installed)
         there = True
 
         def remove() -> None:
@@ -123,62 +165,68 @@ class LlmRuntime:
                 # By identity, and one of them: the same interceptor may be installed twice.
                 del kept[next(index for index, found in enumerate(kept) if found is interceptor)]
             there, self._installed = False, tuple(kept)
-            self._interceptors = _chain(self._installed)
+            self._chain = _chain(self._installed)
 
         return remove
 
     def stream(self, options: GenerateOptions) -> ModelStream:
-        """Make the stream of one call; the first read dispatches it. Every failure is its outcome (E2)."""
-        return self._stream(options, None, collecting=False)
+        """Return the stream of one call, which its first read dispatches; every failure is its outcome (E2)."""
+        return self._stream(options)
 
     async def complete(self, options: GenerateOptions) -> Response:
-        """Make one call and return the whole answer; a failure is `LlmError` with what had arrived in `.partial`.
+        """Make one call and return the whole answer; raises a failure as `LlmError`, with `.partial`.
 
-        Nothing is shown before the end, so a retry may follow also on a failure in the middle (R9).
+        Nothing is shown before the end, so a failure in the middle may be retried too (R9).
         """
-        async with self._stream(options, None, collecting=True) as stream:
+        async with self._stream(options, collecting=True) as stream:
             return await stream.response()
 
     async def prepare_call(self, options: GenerateOptions) -> PreparedCall:
         """Bind a call to the adapter that serves its route now: model facts, defaults, retry policy, dispatch (R3).
 
-        Raises what would be the outcome of the call before any request: `NO_ADAPTER`, `INVALID_OPTIONS`,
+        Raises the failures that the call would have before any request: `NO_ADAPTER`, `INVALID_OPTIONS`,
         `UNSUPPORTED_REASONING_EFFORT`, `INVALID_MODEL_INFO`; `AbortError` with the caller's own reason.
         """
         _check(options)
-        binding = await asked(lambda: bind(self._registry, options), options.signal)
-        return PreparedCall(binding, lambda used: self._stream(binding.options, used, collecting=False))
+        binding = await asked(lambda: bind(self._registry.find(options.provider), options), options.signal)
+        return PreparedCall(binding, lambda used: self._stream(used.options, used))
 
-    def _stream(self, options: GenerateOptions, prepared: Binding | None, *, collecting: bool) -> ModelStream:
+    def _stream(
+        self, options: GenerateOptions, prepared: Binding | None = None, *, collecting: bool = False
+    ) -> ModelStream:
         _check(options)
         dispatcher = Dispatcher(self._registry, prepared, collecting=collecting)
-        return ModelStream(options, dispatcher, self._interceptors, self._open_streams)
+        return ModelStream(options, dispatcher, self._chain, self._open_streams)
 
     # -- configuration and the end
 
     async def reload(self, config: object = None) -> None:
-        """Read the configuration again and exchange the routes it made, whole or not at all (K5).
+        """Read the configuration again and exchange the routes that came from it, whole or not at all (K5).
 
         `None` reads what the runtime was opened with. A configuration that does not validate raises
-        `INVALID_CONFIG` and leaves the last good one in force; calls that run keep what they began with (K2).
+        `INVALID_CONFIG` and leaves the last good one in force; running calls keep their adapters (K2). Reloads take
+        turns, also those of several event loops. Raises `RuntimeError` after closing.
         """
         if self._loader is None:
             raise LlmError(
                 "this runtime has no configuration to read: it was made by hand, not by open_runtime()",
                 codes.INVALID_CONFIG,
             )
-        self._reloading = self._reloading or asyncio.Lock()
-        async with self._reloading:
+        async with self._turns:
             entries = await self._loader(config)
             before = [handle.adapter for handle in self._loaded]
+            if self._registry.closed:
+                # Closed while the configuration was read: the adapters that were made for it have no route.
+                self._retired += [adapter for _, adapter in entries]
+                await self._close_retired()
             self._loaded = self._registry.swap(self._loaded, entries)
             self._retired += before
             await self._close_retired()
 
     async def _close_retired(self) -> None:
-        """Close what serves no route and no open stream now; the others wait for the next reload, or for the end."""
+        """Close the adapters that serve no route and no open stream; the others wait for the next reload or the end."""
         serving = {id(route.adapter) for route in self._registry.routes.values()}
-        busy = {id(adapter) for stream in tuple(self._open_streams) if (adapter := stream.adapter) is not None}
+        busy = {id(adapter) for stream in self._streams() if (adapter := stream.adapter) is not None}
         retired = {id(adapter): adapter for adapter in self._retired if id(adapter) not in serving}
         self._retired = [adapter for key, adapter in retired.items() if key in busy]
         failures: list[Exception] = []
@@ -186,11 +234,15 @@ class LlmRuntime:
             if key not in busy:
                 await _contained(adapter.aclose(), failures)
 
-    async def aclose(self) -> None:
-        """End every open stream as aborted, give up all routes, and close the adapters that served them.
+    def _streams(self) -> list[ModelStream]:
+        return [stream for ref in tuple(self._open_streams) if (stream := ref()) is not None]
 
-        Raises the first failure of a clean-up, when all of them are done. One that hangs is ended after two seconds,
-        so that it keeps nobody else from closing; that is its `TimeoutError`.
+    async def aclose(self) -> None:
+        """Remove all routes, end every open stream as aborted, and close the adapters. Idempotent.
+
+        No adapter is asked anything after it has returned: a call that begins meanwhile fails at once. Raises the
+        first failure of a clean-up, when all of them are done. A clean-up that hangs is ended after two seconds, as
+        its `TimeoutError`.
         """
         failure = await self._close()
         if failure is not None:
@@ -198,8 +250,9 @@ class LlmRuntime:
 
     async def _close(self) -> Exception | None:
         failures: list[Exception] = []
-        await asyncio.gather(*(_contained(_left(stream), failures) for stream in tuple(self._open_streams)))
-        routes = self._registry.clear()
+        # First the routes: what begins from here on finds none, so the streams that are open now are all there are.
+        routes = self._registry.close()
+        await asyncio.gather(*(_contained(_left(stream), failures) for stream in self._streams()))
         adapters = {id(adapter): adapter for adapter in (*(route.adapter for route in routes), *self._retired)}
         self._retired.clear()
         for adapter in adapters.values():
@@ -217,35 +270,62 @@ class LlmRuntime:
             raise safe_cause(failure)
 
 
+class _Turns:
+    """Lock for coroutines of several event loops, served in order; an `asyncio.Lock` belongs to one loop."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: concurrent.futures.Future[None] | None = None
+        self._mine: concurrent.futures.Future[None] | None = None
+
+    async def __aenter__(self) -> None:
+        turn: concurrent.futures.Future[None] = concurrent.futures.Future()
+        # Running, so that a waiter that is cancelled cannot cancel it for the others.
+        turn.set_running_or_notify_cancel()
+        with self._lock:
+            before, self._last = self._last, turn
+        if before is not None:
+            try:
+                await asyncio.wrap_future(before)
+            except BaseException:
+                before.add_done_callback(lambda _: turn.set_result(None))
+                raise
+        self._mine = turn
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._mine is not None
+        self._mine.set_result(None)
+
+
 async def _left(stream: ModelStream) -> None:
-    """End a stream; where it belongs to another loop, that one is asked, not waited for (T2)."""
+    """End a stream; one of another event loop is asked to end there, and not waited for (T2)."""
     if stream.loop is None or stream.loop is asyncio.get_running_loop():
         await stream.aclose()
     elif not stream.loop.is_closed():
         asyncio.run_coroutine_threadsafe(stream.aclose(), stream.loop)
 
 
-def _chain(installed: Sequence[Interceptor]) -> tuple[Interceptor, ...]:
-    retries = [one for one in installed if isinstance(one, Retry)]
-    return (*(one for one in installed if not isinstance(one, Retry)), *retries[-1:])
+def _chain(installed: Sequence[Interceptor]) -> Chain:
+    retries: list[Interceptor] = [one for one in installed if isinstance(one, Retry)]
+    ordered = (*(one for one in installed if not isinstance(one, Retry)), *retries[-1:])
+    return Chain(ordered, all(type(one) in _TRANSPARENT for one in ordered))
 
 
 def _check(options: object) -> None:
-    """What cannot even be read as a call is a mistake in the program, not an outcome."""
+    """Raise `TypeError` for what is no call at all: a mistake in the program, not an outcome."""
     if not isinstance(options, GenerateOptions):
         raise TypeError(f"a call is made of GenerateOptions, not of a {type(options).__name__}")
-    if not _watches(options.signal):
-        raise TypeError(f"the signal of a call is an AbortSignal, not a {type(options.signal).__name__}")
-
-
-def _watches(signal: object) -> bool:
-    return signal is None or isinstance(signal, AbortSignal)
+    signal = options.signal
+    if signal is not None and AbortSignal not in type(signal).__mro__:
+        raise TypeError(f"the signal of a call is an AbortSignal, not a {type(signal).__name__}")
 
 
 async def _contained(step: Awaitable[None], failures: list[Exception]) -> None:
     try:
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
             await step
-    except Exception as failure:  # noqa: BLE001 - what comes after is closed too, then it is raised
+    except Exception as failure:  # noqa: BLE001 - the rest is closed too, then it is raised
         debug("failed to close: %s", foreign_text(failure))
         failures.append(failure)

@@ -1,11 +1,11 @@
-"""The stream of one call, as its consumer has it (R11, E2)."""
+"""`ModelStream`: the stream of one call, for its consumer (R11, E2)."""
 
 import asyncio
 import warnings
 import weakref
 from asyncio import get_running_loop
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from threading import get_ident
 from types import TracebackType
 
@@ -13,7 +13,6 @@ from limen.contract import (
     CallInfo,
     Finish,
     GenerateOptions,
-    Interceptor,
     LlmAdapter,
     LlmError,
     Response,
@@ -22,32 +21,30 @@ from limen.contract import (
     foreign_text,
     safe_cause,
 )
-from limen.runtime._answer import call_info, collect
-from limen.runtime._begin import begin
-from limen.runtime._chain import Dispatcher, Outer
-from limen.runtime._failures import ENDS_THE_PROCESS, LEFT_TEXT, aborted_failure, finish
-from limen.runtime._interrupt import Interrupt
-from limen.runtime._log import debug
+from limen.runtime._cancellation import Interrupt
+from limen.runtime._failures import ENDS_THE_PROCESS, LEFT_TEXT, aborted_failure, debug, finish
+from limen.runtime._interceptors import Chain, Dispatcher, Outer
+from limen.runtime._outcome import call_info, collect
 from limen.runtime._source import Source, close_stream
 
 
 class ModelStream:
-    """One call: iterate it once, await `response()` as often as you like, leave it by `async with` or `aclose()`.
+    """Stream of one call: iterate it once, await `response()` any number of times, leave it by `async with`.
 
     Iteration always ends with one `Finish` and raises no operational failure (E2); `response()` reads what is left
     and raises a failure as `LlmError` with `.partial`. What an interceptor raises is raised unchanged. The first
-    read dispatches. Reading belongs to one event loop; cancelling the task that reads ends the stream (Q6). A
-    stream that is dropped unfinished gives its connection up and warns (`ResourceWarning`).
+    read dispatches the call. A stream is read on one event loop; cancelling the task that reads ends it (Q6). One
+    that is dropped unfinished gives its connection up and warns (`ResourceWarning`).
     """
 
     __slots__ = (
         "__weakref__",
         "_busy",
+        "_chain",
         "_collecting",
         "_dispatcher",
         "_ended",
         "_error",
-        "_interceptors",
         "_interrupt",
         "_iterated",
         "_loop",
@@ -56,7 +53,9 @@ class ModelStream:
         "_outcome",
         "_outer",
         "_ready",
+        "_ref",
         "_source",
+        "_trace",
         "_waiting",
     )
 
@@ -64,13 +63,14 @@ class ModelStream:
         self,
         options: GenerateOptions,
         dispatcher: Dispatcher,
-        interceptors: Sequence[Interceptor],
-        open_streams: "weakref.WeakSet[ModelStream]",
+        chain: Chain,
+        open_streams: "set[weakref.ref[ModelStream]]",
     ) -> None:
         self._options = options
         self._dispatcher = dispatcher
-        self._interceptors = interceptors
+        self._chain = chain
         self._open_streams = open_streams
+        self._ref: weakref.ref[ModelStream] | None = None
         self._collecting = dispatcher.collecting
         self._ready: deque[StreamChunk] = deque()
         self._source: Source | None = None
@@ -81,7 +81,9 @@ class ModelStream:
         self._waiting: list[asyncio.Future[None]] = []
         self._iterated = False
         self._ended: Finish | None = None
+        # An interceptor's own exception, and the traceback that it came with: each raise begins at that one again.
         self._error: BaseException | None = None
+        self._trace: TracebackType | None = None
         self._outcome: Response | LlmError | None = None
 
     # -- reading
@@ -90,30 +92,26 @@ class ModelStream:
         if self._iterated:
             raise RuntimeError("a stream is iterated once; its chunks are gone, and `await stream.response()` is not")
         self._iterated = True
-        return _Chunks(self, self._ready)
+        return _Chunks(self._ready, self._fill, self._bind_loop)
 
     async def __anext__(self) -> StreamChunk:
         self._bind_loop()
         ready = self._ready
         while not ready:
-            if self._ended is not None:
-                raise StopAsyncIteration
-            if self._error is not None:
-                raise self._error
             await self._fill()
         return ready.popleft()
 
     async def next_batch(self) -> list[StreamChunk]:
-        """Return all chunks that are there, having waited for one; an empty list is the end.
+        """Return all chunks that have arrived, waiting for one if there is none; an empty list is the end.
 
-        The same chunks as by iteration, for a reader to whom each step is dear, such as one in another thread.
+        The same chunks as by iteration. For use from another thread, where one hop per chunk is costly.
         """
         self._bind_loop()
-        if not self._ready:
-            try:
-                self._ready.appendleft(await self.__anext__())
-            except StopAsyncIteration:
-                return []
+        try:
+            while not self._ready:
+                await self._fill()
+        except StopAsyncIteration:
+            return []
         batch = list(self._ready)
         self._ready.clear()
         return batch
@@ -122,17 +120,16 @@ class ModelStream:
         """Read what is left, and return the whole answer; the same object, or error, each time (R11)."""
         self._bind_loop()
         while self._ended is None:
-            if self._error is not None:
-                raise self._error
             await self._fill()
         if self._outcome is None:
             self._outcome = collect(self._options, self._dispatcher, self._outer, self._ended)
         if isinstance(self._outcome, LlmError):
-            raise self._outcome
+            # Without the traceback of the last raise, which this one would lengthen.
+            raise self._outcome.with_traceback(None)
         return self._outcome
 
     async def text(self) -> AsyncIterator[str]:
-        """Iterate the visible text; a failure is raised as `LlmError` at its place (E2)."""
+        """Iterate the visible text only; raises a failure as `LlmError` at its place (E2)."""
         try:
             async for chunk in self:
                 if type(chunk) is TextDelta:
@@ -143,70 +140,86 @@ class ModelStream:
 
     @property
     def info(self) -> CallInfo:
-        """What is known of the call so far; complete when the stream has ended."""
+        """Facts about the call so far; complete when the stream has ended."""
         return call_info(self._options, self._dispatcher)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
-        """The loop that the stream belongs to; `None` before the first read."""
+        """Event loop that the stream belongs to; `None` before the first read."""
         return self._loop
 
     @property
     def adapter(self) -> LlmAdapter | None:
-        """The adapter that serves the call; `None` before one was asked."""
+        """Adapter that serves the call; `None` before one was asked."""
         attempt = self._dispatcher.attempt
         return None if attempt is None or attempt.binding is None else attempt.binding.route.adapter
 
     async def _fill(self) -> None:
-        """Read once more, or wait while another task does. What a step costs here, it costs for every read."""
+        """Read one batch, or wait while another task reads; raises `StopAsyncIteration` after the end.
+
+        Every call and every batch passes through here, so each call of a function that is saved here counts.
+        """
+        loop = get_running_loop()
+        if loop is not self._loop:
+            self._bind_loop()
+        if self._ended is not None:
+            raise StopAsyncIteration
+        if self._error is not None:
+            raise self._error.with_traceback(self._trace)
         if self._busy:
             await self._wait()
             return
         self._busy = True
         interrupt = self._interrupt
         try:
-            interrupt.enter(self._loop)
+            interrupt.enter(loop)
             source = self._source or self._start()
             batch = await source.next_batch()
-            if self._outer is None:
-                # Of interceptors nothing can be said: until 3.13 a TaskGroup whose child failed leaves a count behind.
-                interrupt.raise_if_swallowed()
-            left = interrupt.leave()
+            # Not strict around interceptors: until 3.13 a TaskGroup whose child failed leaves a count behind.
+            left = interrupt.leave(strict=self._outer is None)
             if not self._collecting:
                 self._ready.extend(batch)
             last = batch[-1]
             if left or type(last) is Finish:
                 await self._conclude(last)
-            elif source.through is not None:
-                self._source = source.through
+            elif source.delegate is not None:
+                self._source = source.delegate
         except asyncio.CancelledError:
             left = interrupt.leave()
             self._end_as_left()
-            await self._shut()
+            await self._close_chain()
             if not left:
                 raise
         except ENDS_THE_PROCESS:
             raise
-        except BaseException as error:  # noqa: BLE001 - an interceptor's own: raised unchanged to whoever asks (R7)
+        except BaseException as error:  # noqa: BLE001 - an interceptor's own: raised unchanged to its reader (R7)
             interrupt.leave()
-            self._error = error
-            await self._shut()
+            self._error, self._trace = error, error.__traceback__
+            await self._close_chain()
         finally:
             self._busy = False
             if self._waiting:
                 self._wake()
 
     async def _conclude(self, last: StreamChunk) -> None:
-        if isinstance(last, Finish):
-            self._ended = last
-        else:
-            # The adapter took an interrupt for a wish and gave more; this is where it ends all the same.
+        if not isinstance(last, Finish):
+            # The adapter swallowed our cancellation and returned chunks; the stream ends here all the same.
             self._end_as_left()
-        await self._shut()
+        else:
+            self._ended = last
+            if self._outer is None:
+                # An attempt that gave its finish has closed itself, and retry and fallback hold nothing else.
+                self._dispatcher.opened.clear()
+                self._forget()
+                return
+        await self._close_chain()
 
     def _start(self) -> Source:
-        self._open_streams.add(self)
-        self._source, self._outer = begin(self._options, self._interceptors, self._dispatcher)
+        self._ref = weakref.ref(self)
+        self._open_streams.add(self._ref)
+        # In a closed runtime no interceptor runs: the attempt's look-up says that it is closed.
+        chain = Chain() if self._dispatcher.registry.closed else self._chain
+        self._source, self._outer = chain.start(self._options, self._dispatcher)
         return self._source
 
     def _bind_loop(self) -> None:
@@ -230,10 +243,10 @@ class ModelStream:
     # -- the end
 
     async def aclose(self) -> None:
-        """Leave: close the connection, and return when that is done; `response()` then raises `ABORTED` (R11).
+        """Close the connection, and return when that is done; `response()` then raises `ABORTED` (R11).
 
-        May be called at any time, any number of times, also while another task reads: that one sees the stream end
-        as aborted. Raises what an adapter's or interceptor's clean-up raises.
+        Idempotent, at any time, also while another task reads, which then sees the stream end as aborted. Raises what
+        an adapter's or interceptor's clean-up raises.
         """
         failure = await self._leave()
         if failure is not None:
@@ -259,7 +272,7 @@ class ModelStream:
         self._busy = True
         try:
             self._end_as_left()
-            return await self._shut()
+            return await self._close_chain()
         finally:
             self._busy = False
             self._wake()
@@ -270,8 +283,8 @@ class ModelStream:
         if not self._collecting:
             self._ready.append(self._ended)
 
-    async def _shut(self) -> Exception | None:
-        """Close every stream of the chain that is still open; return the first failure of those that fail."""
+    async def _close_chain(self) -> Exception | None:
+        """Close every stream of the chain that is still open, and return the first failure of doing so."""
         first: Exception | None = None
         opened = self._dispatcher.opened
         while opened:
@@ -281,14 +294,19 @@ class ModelStream:
             except Exception as failure:  # noqa: BLE001 - the others are closed too, then it is raised
                 debug("failed to close a stream: %s", foreign_text(failure))
                 first = first or failure
-        self._open_streams.discard(self)
+        self._forget()
         return first
+
+    def _forget(self) -> None:
+        if self._ref is not None:
+            self._open_streams.discard(self._ref)
 
     def __del__(self) -> None:
         if self._source is None or self._ended is not None or self._error is not None:
             return
-        # The chain's streams know each other; without this they would wait for the cycle collector. What closes
-        # their sockets is their own finalizers: this one touches no loop (T2).
+        # The chain's streams refer to each other; without this they would wait for the cycle collector. Their own
+        # finalizers close their sockets: this one touches no loop (T2).
+        self._forget()
         self._dispatcher.opened.clear()
         if self._dispatcher.attempt is not None:
             self._dispatcher.attempt.abandon()
@@ -301,17 +319,20 @@ class ModelStream:
 
 
 class _Chunks:
-    """The one iteration of a stream: what `aiter(stream)` returns can be looped over in several pieces.
+    """Iterator of a stream, which can be looped over in several pieces.
 
-    What was read already is handed out here, since a call more for each chunk would be the dearest part of a step.
+    Chunks that have arrived are handed out here: one more call for each chunk would be the costliest part of a step.
     """
 
-    __slots__ = ("_loop_runs", "_pop", "_ready", "_stream", "_thread")
+    __slots__ = ("_bind_loop", "_fill", "_loop_runs", "_pop", "_ready", "_thread")
 
-    def __init__(self, stream: ModelStream, ready: deque[StreamChunk]) -> None:
-        self._stream = stream
+    def __init__(
+        self, ready: deque[StreamChunk], fill: Callable[[], Awaitable[None]], bind_loop: Callable[[], None]
+    ) -> None:
         self._ready = ready
         self._pop = ready.popleft
+        self._fill = fill
+        self._bind_loop = bind_loop
         self._thread = 0
         self._loop_runs: Callable[[], bool] = bool
 
@@ -319,11 +340,14 @@ class _Chunks:
         return self
 
     async def __anext__(self) -> StreamChunk:
+        ready = self._ready
         # The cheap form of "in the loop that this stream belongs to"; asking for the running loop is a system call.
-        if self._ready and get_ident() == self._thread and self._loop_runs():
+        if ready and get_ident() == self._thread and self._loop_runs():
             return self._pop()
-        chunk = await self._stream.__anext__()
-        loop = self._stream.loop
-        if self._thread == 0 and loop is not None:
-            self._thread, self._loop_runs = get_ident(), loop.is_running
-        return chunk
+        if ready:
+            self._bind_loop()
+        while not ready:
+            await self._fill()
+        if self._thread == 0:
+            self._thread, self._loop_runs = get_ident(), get_running_loop().is_running
+        return self._pop()

@@ -1,8 +1,9 @@
-"""The public kit: a provider that misbehaves on command (`MockProvider`) and a judge for any adapter.
+"""Test kit: a provider that misbehaves on command (`MockProvider`), and conformance checks for any adapter.
 
-`limen.testing.server` is the provider, `limen.testing.conformance` the judge, `limen.testing.pytest_plugin` brings
-both to pytest. They need h11 (`pip install 'limen[mock]'`) and load when they are first named: the pytest plugin is
-imported by every pytest run that finds limen installed, and must not cost a project that uses neither.
+`limen.testing.server` is the provider, `limen.testing.conformance` the checks, `limen.testing.wires` the descriptions
+of wires; `limen.testing.pytest_plugin` brings them to pytest. Starting a server needs h11
+(`pip install 'limen[mock]'`). Names load when they are first used: the pytest plugin is imported by every pytest run
+that finds limen installed, and must not cost a project that uses none of this.
 """
 
 from typing import TYPE_CHECKING

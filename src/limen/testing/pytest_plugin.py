@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the mark known."""
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(factory, wire): what `{_FIXTURE}` judges: makes an adapter for an endpoint; the wire it speaks",
+        f"{_MARK}(factory, wire): what `{_FIXTURE}` checks: makes an adapter for an endpoint; its wire",
     )
 
 
@@ -43,7 +43,7 @@ def mock_provider() -> "Iterator[MockProvider]":
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test a rule."""
+    """Make one test for each rule."""
     if _FIXTURE not in metafunc.fixturenames:
         return
     mark = metafunc.definition.get_closest_marker(_MARK)
@@ -54,15 +54,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from limen.testing.conformance import rules
 
     factory, wire = _marked(*mark.args, **mark.kwargs)
-    metafunc.parametrize(_FIXTURE, [_judging(factory, wire, rule) for rule in rules()], ids=rules())
+    metafunc.parametrize(_FIXTURE, [_checking(factory, wire, rule) for rule in rules()], ids=rules())
 
 
 def _marked(factory: "Factory", wire: "WireDescription | str") -> "tuple[Factory, WireDescription | str]":
     return factory, wire
 
 
-def _judging(factory: "Factory", wire: "WireDescription | str", rule: str) -> Callable[[], None]:
-    def judge() -> None:
+def _checking(factory: "Factory", wire: "WireDescription | str", rule: str) -> Callable[[], None]:
+    def run() -> None:
         from limen.testing.conformance import check_adapter, table
 
         report = asyncio.run(check_adapter(factory, wire, rules=[rule]))
@@ -71,4 +71,4 @@ def _judging(factory: "Factory", wire: "WireDescription | str", rule: str) -> Ca
         if all(result.verdict == "n/a" for result in report.results):
             pytest.skip("; ".join(result.detail for result in report.results))
 
-    return judge
+    return run

@@ -27,6 +27,7 @@ from limen.contract import (
     user,
 )
 from limen.testing.server import MockProvider
+from limen.transport import HttpRequest
 
 KEY = "sk-ant-not-a-real-key"
 WIRE_NAME = "anthropic-messages"
@@ -218,7 +219,9 @@ def test_no_models_is_an_empty_list() -> None:
 )
 def test_how_a_key_travels(dialect: str, header: tuple[str, str]) -> None:
     """Each host has its own header for the key."""
-    assert WIRE.codec(dialect).authorize("k") == (header,)
+    request = HttpRequest("POST", "/v1/messages", [], b"")
+
+    assert tuple(WIRE.codec(dialect).authorize(request, "k")) == (header,)
 
 
 def test_rows() -> None:
@@ -236,8 +239,8 @@ def test_rows() -> None:
         "openrouter": ("https://openrouter.ai/api", True, ("OPENROUTER_API_KEY",)),
         "vercel": ("https://ai-gateway.vercel.sh", True, ("AI_GATEWAY_API_KEY",)),
         "fireworks": ("https://api.fireworks.ai/inference", True, ("FIREWORKS_API_KEY",)),
-        "ollama": ("http://localhost:11434", False, ()),
-        "vllm": ("http://localhost:8000", False, ()),
+        "ollama": ("http://localhost:11434", False, ("OLLAMA_API_KEY",)),
+        "vllm": ("http://localhost:8000", False, ("VLLM_API_KEY",)),
         "generic": (None, False, ()),
     }
     for name, codec in WIRE.codecs.items():
@@ -255,8 +258,9 @@ def test_version_of_the_api() -> None:
     narrow = failure_of(lambda: vertex.build(asking(top_p=1.0), BuildContext()))
 
     assert (cold.code, narrow.code) == (codes.UNSUPPORTED, codes.UNSUPPORTED)
-    assert str(cold) == "temperature: version 2026-10-21 of the API has removed it"
-    assert str(narrow) == "top_p: version 2026-10-21 of the API has removed it"
+    removed = "version 2026-10-21 of the API has removed it"
+    assert str(cold) == f"temperature cannot be sent to p/claude-x (dialect anthropic): {removed}"
+    assert str(narrow) == f"top_p cannot be sent to p/claude-x (dialect vertex): {removed}"
     assert newest.build(asking(), BuildContext()).headers["anthropic-version"] == "2026-10-21"
     assert b'"anthropic_version":"2026-10-21"' in vertex.build(asking(), BuildContext()).body
     assert (newest.models_headers, vertex.models_headers) == ({"anthropic-version": "2026-10-21"}, {})

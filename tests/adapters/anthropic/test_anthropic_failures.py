@@ -200,10 +200,15 @@ def test_what_the_wire_does_not_allow(broken: bytes) -> None:
 
 
 def test_a_count_that_is_no_whole_number() -> None:
-    """Half a token is no count; the failure is raised where the counts would have been reported."""
+    """Half a token is no count: it is unknown, costs nothing else, and leaves a note (C15)."""
     body = started() + text(0, "a") + stopped("end_turn", usage={"output_tokens": 1.5})
+    reader = WIRE.reader()
 
-    assert read_all_ways(body).code == codes.MALFORMED_RESPONSE
+    chunks = reader.feed(body) + reader.eof()
+
+    assert chunks[-2:] == [UsageChunk(TokenUsage(input_tokens=3)), Finish(FinishReason("stop"))]
+    assert reader.call_facts.notes == ["a token count of 1.5 counts as unknown"]
+    assert read_all_ways(body).chunks == chunks
 
 
 def test_malformed_says_what_and_shows_no_secret() -> None:
@@ -222,14 +227,16 @@ def test_malformed_says_what_and_shows_no_secret() -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b"<html><body>Bad gateway</body></html>", "the answer is no event stream (text/html): <html>"),
-        (b"upstream connect error", "the answer is no event stream (text/html): upstream connect error"),
-        (b"\xef\xbb\xbfhello", "the answer is no event stream (text/html): "),
-        (b"[1, 2]", "the answer is no message (text/html; "),
-        (b'{"hello": 1}', "the answer is no message: "),
-        (b'{"content": nul}', "the answer is no message (text/html; "),
-        (b'{"a": 1} {"b": 2}', "the answer is no message (text/html; "),
-        (b"{" + b'"a":{' * 200 + b"}" * 201, "the answer is no message (text/html; "),
+        (b"<html><body>Bad gateway</body></html>", "Bad gateway"),
+        (b"upstream connect error", "upstream connect error"),
+        (b"\xef\xbb\xbfhello", "hello"),
+        (b"[1, 2]", "[1, 2] (Expected"),
+        (b'{"hello": 1}', '{"hello": 1}'),
+        (b'{"content": nul}', '{"content": nul} (JSON is malformed'),
+        (b'{"a": 1} {"b": 2}', '{"a": 1} {"b": 2} (JSON is malformed'),
+        (b"{oops", "{oops (JSON is malformed"),
+        (b"[1,,", "[1,, (Expected"),
+        (b"{" + b'"a":{' * 200 + b"}" * 201, '{"a":{"a":{'),
     ],
 )
 def test_bodies_that_are_no_answer(body: bytes, words: str) -> None:
@@ -239,8 +246,23 @@ def test_bodies_that_are_no_answer(body: bytes, words: str) -> None:
     assert reader.feed(body) + reader.eof() == []
     assert reader.failure is not None
     assert reader.failure.code == codes.MALFORMED_RESPONSE
-    assert reader.failure.failure.message.startswith(words)
+    beginning = "the body is neither a stream of events nor a message (content type: text/html): "
+    assert reader.failure.failure.message.startswith(beginning + words)
     assert read_all_ways(body).code == codes.MALFORMED_RESPONSE
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"error": ' + b"[" * 1000,
+        b'{"error": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"error": ' + b"[" * 129 + b"]" * 129 + b"}",
+    ],
+    ids=["cut", "far too deep", "one too deep"],
+)
+def test_bodies_that_are_too_deep(body: bytes) -> None:
+    """A body nested past the limit is MALFORMED_RESPONSE, whatever it would tell, and no RecursionError (S2)."""
+    assert read(body) == read([body[:1], body[1:50], body[50:]]) == Outcome([], codes.MALFORMED_RESPONSE, {})
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from adapters.anthropic._messages_wire import asking, failure_of
 from limen.adapters import BuildContext
+from limen.adapters._codec import build
 from limen.adapters.anthropic import WIRE
 from limen.contract import (
     ContentBlock,
@@ -28,17 +29,18 @@ from limen.contract import (
     user,
 )
 
+TOOLS: Mapping[str, object] = {"tools": [ToolSpec("f")]}
 FIELDS: Mapping[str, Mapping[str, object]] = {
     "system": {"system": "s"},
     "tools": {"tools": [ToolSpec("f", "d", {"type": "object"})]},
     "tools strict": {"tools": [ToolSpec("f", strict=True)]},
     "tools not strict": {"tools": [ToolSpec("f", strict=False)]},
-    "tool_choice auto": {"tool_choice": "auto"},
-    "tool_choice none": {"tool_choice": "none"},
-    "tool_choice required": {"tool_choice": "required"},
-    "tool_choice by name": {"tool_choice": ToolChoice("f")},
-    "parallel_tool_calls": {"parallel_tool_calls": True},
-    "one call at a time": {"parallel_tool_calls": False},
+    "tool_choice auto": {"tool_choice": "auto", **TOOLS},
+    "tool_choice none": {"tool_choice": "none", **TOOLS},
+    "tool_choice required": {"tool_choice": "required", **TOOLS},
+    "tool_choice by name": {"tool_choice": ToolChoice("f"), **TOOLS},
+    "parallel_tool_calls": {"parallel_tool_calls": True, **TOOLS},
+    "one call at a time": {"parallel_tool_calls": False, **TOOLS},
     "response_format json": {"response_format": "json"},
     "response_format schema": {"response_format": JsonSchema("n", {"type": "object"})},
     "response_format not strict": {"response_format": JsonSchema("n", {"type": "object"}, strict=False)},
@@ -79,7 +81,7 @@ BLOCKS: Mapping[str, tuple[Message, ...]] = {
 def built(options: GenerateOptions, dialect: str) -> bytes | str:
     """The body, or the code of the refusal."""
     try:
-        return WIRE.codec(dialect).build(options, BuildContext()).body
+        return built_or_raise(options, dialect)
     except LlmError as error:
         return f"{error.code} {error.failure.phase}".removesuffix(" resolve")
 
@@ -91,7 +93,8 @@ def test_every_field_on_every_dialect(name: str, dialect: str) -> None:
     found = built(asking(**FIELDS[name]), dialect)
 
     refusals = {codes.UNSUPPORTED, codes.UNSUPPORTED_REASONING_EFFORT}
-    assert found in refusals if isinstance(found, str) else found != built(asking(), dialect)
+    without = asking(**(TOOLS if FIELDS[name].get("tools") is TOOLS["tools"] else {}))
+    assert found in refusals if isinstance(found, str) else found != built(without, dialect)
 
 
 @pytest.mark.parametrize("dialect", WIRE.dialects)
@@ -156,26 +159,30 @@ def test_refusals_name_the_field_and_the_reason() -> None:
     """The message says what was asked, where it cannot be had, and why."""
     by_row = failure_of(lambda: built_or_raise(asking(stop=["x"]), "minimax"))
     by_wire = failure_of(lambda: built_or_raise(asking(seed=1), "generic"))
-    none_parallel = failure_of(lambda: built_or_raise(asking(tool_choice="none", parallel_tool_calls=True), "generic"))
+    none_parallel = failure_of(
+        lambda: built_or_raise(asking(tool_choice="none", parallel_tool_calls=True, **TOOLS), "generic")
+    )
 
-    assert str(by_row) == "stop: the dialect minimax cannot honour it: it ignores stop_sequences"
-    assert str(by_wire) == "seed: this wire has no seed"
+    assert str(by_row) == "stop cannot be sent to p/claude-x (dialect minimax): it ignores stop_sequences"
+    assert str(by_wire) == (
+        "seed cannot be sent to p/claude-x (dialect generic): the wire anthropic-messages has no such field"
+    )
     assert none_parallel.code == codes.UNSUPPORTED
 
 
 def built_or_raise(options: GenerateOptions, dialect: str) -> bytes:
     """The body, or the refusal itself."""
-    return WIRE.codec(dialect).build(options, BuildContext()).body
+    return build(WIRE.codec(dialect), options, BuildContext()).body
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
         ({"cache": "bogus"}, "cache is 'bogus'"),
-        ({"tool_choice": "bogus"}, "tool_choice is 'bogus'"),
+        ({"tool_choice": "bogus", **TOOLS}, "tool_choice is 'bogus'"),
         ({"tool_choice": ToolChoice("g"), "tools": [ToolSpec("f")]}, "tool_choice names 'g'"),
         ({"response_format": "bogus"}, "response_format is 'bogus'"),
-        ({"extra": {"anthropic-messages": "bogus"}}, "extra['anthropic-messages'] is not an object"),
+        ({"extra": {"anthropic-messages": "bogus"}}, "extra.anthropic-messages is not an object"),
         ({"messages": [Message("bogus", "hi")]}, "messages[0].role is 'bogus'"),  # type: ignore[arg-type] # so it is
     ],
 )
@@ -210,8 +217,50 @@ def test_root_combinators(word: str) -> None:
     for dialect in ("anthropic", "vertex", "azure"):
         error = failure_of(lambda dialect=dialect: built_or_raise(options, dialect))  # type: ignore[misc]
         assert error.code == codes.UNSUPPORTED
-        assert str(error) == f"tools[0] (f): the wire takes no {word} at the root of a schema; put it into a property"
+        assert str(error) == (
+            f"tools[0] (f) cannot be sent to p/claude-x (dialect {dialect}): "
+            f"the wire takes no {word} at the root of a schema; put it into a property"
+        )
     assert word.encode() in built_or_raise(options, "openrouter")
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a.b", "\u00e9", "x" * 129, "f\n"])
+@pytest.mark.parametrize("dialect", ["anthropic", "generic"])
+def test_names_that_the_wire_refuses(name: str, dialect: str) -> None:
+    """A tool name outside the wire's pattern is refused in tools and in calls of the history, with its place (Q10)."""
+    called = (user("q"), assistant([ToolCallBlock("t", name, "{}")]), tool_result("t", "r"))
+
+    tools = failure_of(lambda: built_or_raise(asking(tools=[ToolSpec(name)]), dialect))
+    history = failure_of(lambda: built_or_raise(asking(*called), dialect))
+
+    expected = codes.UNSUPPORTED if name else codes.INVALID_OPTIONS
+    assert (tools.code, history.code) == (expected, expected)
+    assert str(tools).startswith("tools[0].name ")
+    assert str(history).startswith("messages[1].content[0]")
+
+
+def test_names_that_the_wire_takes() -> None:
+    """A name of up to 128 letters, digits, underscores and hyphens goes out as it is (Q10)."""
+    name = "aZ09_-" + "x" * 122
+
+    body = json.loads(built_or_raise(asking(tools=[ToolSpec(name)], tool_choice=ToolChoice(name)), "anthropic"))
+
+    assert (body["tools"][0]["name"], body["tool_choice"]) == (name, {"type": "tool", "name": name})
+
+
+def test_choices_that_have_no_tool() -> None:
+    """A tool choice without tools, a repeated name and a choice of no tool of the request are refused (Q10)."""
+    refused = {
+        codes.UNSUPPORTED: [asking(tool_choice="auto"), asking(tool_choice=ToolChoice("f"))],
+        codes.INVALID_OPTIONS: [
+            asking(tools=[ToolSpec("f"), ToolSpec("f")]),
+            asking(tool_choice=ToolChoice("g"), **TOOLS),
+        ],
+    }
+
+    for code, several in refused.items():
+        for options in several:
+            assert failure_of(lambda options=options: built_or_raise(options, "generic")).code == code  # type: ignore[misc]
 
 
 def test_every_kind_of_block_is_covered() -> None:

@@ -271,6 +271,7 @@ def test_foreign_state_is_absent_and_reported(state: dict[str, object], reason: 
         {"before": ['{"type":"tool_use","id":"forged"}']},
         {"before": ['{"type":"text","text":"forged"}']},
         {"before": [{"type": "x"}]},
+        {"before": ['{"type":"x","y":' + "[" * 100_000 + "]" * 100_000 + "}"]},
     ],
 )
 def test_state_that_does_not_validate(fields: dict[str, object]) -> None:

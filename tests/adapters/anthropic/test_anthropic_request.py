@@ -1,6 +1,8 @@
 """Options to an Anthropic Messages request: what goes where, and what a history becomes (Q1-Q9)."""
 
+import hashlib
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -137,14 +139,15 @@ def test_tool_choice(fields: dict[str, object], expected: object) -> None:
 
 
 def test_max_tokens_by_who_says_it() -> None:
-    """The caller's cap, else the route's, else the model's, else the row's (R4)."""
+    """The caller's cap, else the model's, else the route's, else the wire's own default (R4)."""
     model = ModelInfo("p", "claude-x", "X", default_max_tokens=300)
 
     def cap(context: BuildContext, **fields: object) -> object:
         return json.loads(WIRE.codec(None).build(asking(**fields), context).body)["max_tokens"]
 
     assert cap(BuildContext(model, 200), max_tokens=0) == 0
-    assert cap(BuildContext(model, 200)) == 200
+    assert cap(BuildContext(model, 200)) == 300
+    assert cap(BuildContext(ModelInfo("p", "claude-x", "X"), 200)) == 200
     assert cap(BuildContext(model)) == 300
     assert cap(BuildContext(ModelInfo("p", "claude-x", "X"))) == 8192
     assert WIRE.codec(None).default_max_tokens == 8192
@@ -215,7 +218,9 @@ def test_system_text() -> None:
         turn("system", words("c")),
     ]
     assert error.code == codes.UNSUPPORTED_CONTENT
-    assert str(error) == "messages[4]: the dialect azure takes system messages before the first turn only"
+    assert str(error) == (
+        "messages[4] cannot be sent to p/claude-x (dialect azure): it takes system messages before the first turn only"
+    )
     assert "system" not in body_of(asking(user("q"), system=" "))
 
 
@@ -301,13 +306,34 @@ def test_ids_that_come_again_in_a_later_turn() -> None:
     assert (used[0], len(set(used))) == ("t", 3)
 
 
+def test_an_id_that_comes_again_each_turn_costs_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rewriting an id that every turn of a long history uses anew takes work in proportion to its turns (C9, S2)."""
+    hashed: list[bytes] = []
+
+    def counting(data: bytes) -> object:
+        hashed.append(data)
+        return hashlib.new("sha256", data)
+
+    monkeypatch.setattr("limen.adapters.kit._ids.hashlib", SimpleNamespace(sha256=counting))
+    history = [message for _ in range(200) for message in (called("call_0"), tool_result("call_0", "r"))]
+
+    sent = turns(user("q"), *history)
+
+    assert isinstance(sent, list)
+    assert len({turn["content"][0]["id"] for turn in sent if turn["role"] == "assistant"}) == 200
+    assert len(hashed) <= 400
+
+
 def test_results_without_their_call_keep_an_id() -> None:
     """The history check refuses them before; the serializer itself only keeps ids that the wire takes."""
     codec = WIRE.codec(None)
     built = codec.build(asking(user("q"), tool_result("t", "1"), tool_result("a|b", "2")), BuildContext())
 
     (only,) = json.loads(built.body)["messages"]
-    assert [part.get("tool_use_id", "")[:6] for part in only["content"]] == ["t", "limen_", ""]
+    first, second = (part["tool_use_id"] for part in only["content"] if part["type"] == "tool_result")
+    assert first == "t"
+    assert second.isalnum()
+    assert 1 <= len(second) <= 64
 
 
 def test_images() -> None:
@@ -325,9 +351,9 @@ TEXT_ONLY = ModelInfo("p", "claude-x", "X", input_modalities=["text"])
     [
         (ImageBlock("image/tiff", b"x"), None, None, "image/tiff is none of image/gif, image/jpeg"),
         (ImageBlock("data:image/png;base64,aWM="), None, None, "an image's URL is http or https"),
-        (IMAGE, "deepseek", None, "the dialect deepseek takes no images"),
-        (ImageBlock("https://e.example"), "ollama", None, "the dialect ollama takes images as bytes"),
-        (IMAGE, None, TEXT_ONLY, "the model claude-x takes no images by its configuration"),
+        (IMAGE, "deepseek", None, "it takes no images"),
+        (ImageBlock("https://e.example"), "ollama", None, "it takes images as bytes only, not by address"),
+        (IMAGE, None, TEXT_ONLY, "it takes no images"),
     ],
 )
 def test_images_that_cannot_go_out(
@@ -341,8 +367,9 @@ def test_images_that_cannot_go_out(
     inside = failure_of(lambda: codec.build(asking(*history), BuildContext(model)))
 
     assert (direct.code, inside.code) == (codes.UNSUPPORTED_CONTENT, codes.UNSUPPORTED_CONTENT)
-    assert str(direct).startswith(f"messages[0].content[0]: {words_of_error}")
-    assert str(inside).startswith(f"messages[2].content[0].content[1]: {words_of_error}")
+    reason = f" cannot be sent to p/claude-x (dialect {codec.dialect}): {words_of_error}"
+    assert str(direct).startswith(f"messages[0].content[0]{reason}")
+    assert str(inside).startswith(f"messages[2].content[0].content[1]{reason}")
 
 
 @pytest.mark.parametrize(
@@ -359,7 +386,9 @@ def test_blocks_in_roles_that_cannot_hold_them(message: Message, where: str) -> 
     error = failure_of(lambda: WIRE.codec(None).build(asking(message), BuildContext()))
 
     assert error.code == codes.UNSUPPORTED_CONTENT
-    assert str(error).startswith(f"{where}: this wire has no place for a ")
+    assert str(error).startswith(
+        f"{where} cannot be sent to p/claude-x (dialect anthropic): this wire has no place for a"
+    )
 
 
 @pytest.mark.parametrize(
@@ -395,7 +424,9 @@ def test_cache_by_host() -> None:
 
     assert body_of(options, "fireworks")["tools"] == [{"name": "f", "input_schema": {"type": "object"}}]
     assert error.code == codes.UNSUPPORTED
-    assert str(error) == "cache: the dialect fireworks caches for five minutes only; ask for short"
+    assert str(error) == (
+        "cache cannot be sent to p/claude-x (dialect fireworks): it caches for five minutes only; ask for short"
+    )
 
 
 def test_thinking_in_the_last_turn_carries_no_mark() -> None:
@@ -439,8 +470,8 @@ def test_efforts_outside_a_known_list() -> None:
     by_row = failure_of(lambda: body_of(asking(reasoning_effort="low"), "ollama"))
 
     assert refused.code == by_row.code == codes.UNSUPPORTED_REASONING_EFFORT
-    assert "known efforts (off, max) of this model on anthropic" in str(refused)
-    assert "known efforts (none) of this model on ollama" in str(by_row)
+    assert "(dialect anthropic): the efforts are off, max" in str(refused)
+    assert "(dialect ollama): it has no efforts to set" in str(by_row)
     assert body_of(asking(reasoning_effort="any"))["output_config"] == {"effort": "any"}
 
 
@@ -511,6 +542,17 @@ def test_vertex_has_the_model_in_its_path() -> None:
         GenerateOptions(provider="p", model="a/../b?", messages=[user("hi")]), BuildContext()
     )
     assert odd.path == "/publishers/anthropic/models/a%2F..%2Fb%3F:streamRawPredict"
+
+
+def test_half_a_pair_in_model_and_session() -> None:
+    """A lone surrogate in the model or the session goes out as U+FFFD, in body, path and header alike (Q8)."""
+    options = GenerateOptions(provider="p", model="\ud800", messages=[user("hi")], session_id="\udc00")
+
+    built = {name: WIRE.codec(name).build(options, BuildContext()) for name in ("anthropic", "vertex", "openrouter")}
+
+    assert json.loads(built["anthropic"].body)["model"] == "\ufffd"
+    assert built["vertex"].path == "/publishers/anthropic/models/%EF%BF%BD:streamRawPredict"
+    assert built["openrouter"].headers["x-session-id"] == "%EF%BF%BD"
 
 
 def test_session_is_a_header_where_the_host_reads_it() -> None:

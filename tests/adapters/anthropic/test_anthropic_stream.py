@@ -42,6 +42,12 @@ from limen.contract import (
 
 USAGE = UsageChunk(TokenUsage(input_tokens=3, output_tokens=7))
 PING = event("ping")
+# The provider's own tool, whose input never becomes JSON.
+UNFINISHED = (
+    opened(0, "server_tool_use", id="s", name="web_search", input={})
+    + delta(0, "input_json_delta", partial_json='{"query": "x')
+    + closed(0)
+)
 
 
 def said(index: int, *parts: str) -> list[StreamChunk]:
@@ -160,6 +166,9 @@ def test_content_in_the_start_of_a_block_is_its_first_delta() -> None:
         ('{ "a" : 1.10,\n "b": "x  y \\" z" }', [], '{"a":1.10,"b":"x  y \\" z"}'),
         ('{ "a" : 1 }', ['{"b":', " 2}"], '{"b": 2}'),
         ("{}", ['{"cut": tru'], '{"cut": tru'),
+        ("{}", [" ", "\n"], "{}"),
+        ("{}", [" ", '\n{"a":1}'], ' \n{"a":1}'),
+        ('{"a":1}', [" "], '{"a":1}'),
     ],
 )
 def test_arguments_stay_raw(given: str, fragments: list[str], arguments: str) -> None:
@@ -229,6 +238,9 @@ def test_seed_is_asked_only_where_an_id_must_be_made() -> None:
         ("end_turn", item(0, "server_tool_use", id="s", name="web_search", input={}), STOP),
         ("pause_turn", item(0, "server_tool_use", id="s", name="web_search", input={}), STOP),
         ("end_turn", thinking(0, "hm", "s"), STOP),
+        ("end_turn", UNFINISHED + item(1, "mcp_tool_use", id="t", name="x", input={}), STOP),
+        ("END_TURN", text(0, "a"), STOP),
+        ("Max_Tokens", text(0, "a"), MAX_TOKENS),
     ],
 )
 def test_ends_that_are_answers(reason: str | None, content: bytes, expected: FinishReason) -> None:
@@ -251,6 +263,11 @@ def test_ends_that_are_answers(reason: str | None, content: bytes, expected: Fin
         ("end_turn", thinking(0, " ", "sig"), codes.EMPTY_RESPONSE),
         ("end_turn", item(0, "redacted_thinking", data="x"), codes.EMPTY_RESPONSE),
         ("end_turn", item(0, "fallback", to={"model": "m"}), codes.EMPTY_RESPONSE),
+        ("end_turn", item(0, "future_block", text="Hello."), codes.EMPTY_RESPONSE),
+        ("pause_turn", UNFINISHED, codes.EMPTY_RESPONSE),
+        ("end_turn", UNFINISHED + item(1, "web_search_tool_result", tool_use_id="s"), codes.EMPTY_RESPONSE),
+        ("Guardrail_Intervened", text(0, "a"), codes.CONTENT_FILTER),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", text(0, "a"), codes.SERVER),
         ("tool_use", text(0, "a"), codes.MALFORMED_RESPONSE),
         ("tool_use", item(0, "server_tool_use", id="s", name="x", input={}), codes.MALFORMED_RESPONSE),
         ("refusal", text(0, "I can"), codes.CONTENT_FILTER),
@@ -373,6 +390,29 @@ def test_blocks_without_an_end_close_with_the_message() -> None:
 
     assert read_all_ways(body).response.message is not None
     assert read(body).response.tool_calls == (ToolCallBlock("t", "f", "{}"),)
+
+
+def test_an_error_stands_over_an_unknown_reason() -> None:
+    """Of several reports an error stands over a word that nobody knows, whichever came first (W5)."""
+    for words in (("because", "error"), ("error", "because")):
+        reports = b"".join(event("message_delta", delta={"stop_reason": word}) for word in words)
+
+        failure = ended(read_all_ways(started() + text(0, "a") + reports + event("message_stop"))).failure
+
+        assert failure is not None
+        assert (failure.code, failure.provider_code) == (codes.SERVER, "error")
+
+
+def test_nesting_without_end_is_no_crash() -> None:
+    """Arguments and inputs that nest deeper than any limit are judged like others that are no JSON object (S2)."""
+    deep = "[" * 100_000
+    call_cut = opened(0, "tool_use", id="t", name="f", input={}) + delta(0, "input_json_delta", partial_json=deep)
+    tool = opened(0, "server_tool_use", id="s", name="x", input={}) + delta(0, "input_json_delta", partial_json=deep)
+
+    cut = read(started() + call_cut + stopped("tool_use"))
+    kept = read(started() + tool + closed(0) + text(1, "a") + stopped("end_turn"))
+
+    assert (cut.code, kept.code, kept.finish.replay_state) == (codes.MALFORMED_RESPONSE, None, None)
 
 
 @pytest.mark.parametrize("reason", ["tool_use", "end_turn", None])

@@ -90,8 +90,8 @@ def test_whole_message_of_another_shape() -> None:
         [], codes.MALFORMED_RESPONSE, {}
     )
     assert read_all_ways(
-        b'{"type":"message","content":[{"type":"text","text":"a"}],"usage":{"output_tokens":0.5}}'
-    ).code == (codes.MALFORMED_RESPONSE)
+        b'{"type":"message","content":[{"type":"tool_use","id":"t","name":"f","input":[1]}]}'
+    ) == Outcome([], codes.MALFORMED_RESPONSE, {})
 
 
 def test_whole_message_with_half_a_pair() -> None:

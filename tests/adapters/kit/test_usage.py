@@ -15,9 +15,11 @@ def test_first_count(places: tuple[int | float | None, ...], found: int | None) 
 
 
 def test_a_fraction_is_no_count() -> None:
-    """A fraction of a token is malformed."""
-    with pytest.raises(ValueError, match=r"a token count of 1\.5"):
-        first_count(1.5)
+    """A fraction of a token is unknown, the next place counts, and a sentence says so (C15)."""
+    notes: list[str] = []
+
+    assert (first_count(1.5, 3, notes=notes), first_count(float("inf"))) == (3, None)
+    assert notes == ["a token count of 1.5 counts as unknown"]
 
 
 @pytest.mark.parametrize(

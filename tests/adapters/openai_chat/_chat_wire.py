@@ -22,6 +22,7 @@ from limen.contract import (
     Limits,
     Response,
     StreamChunk,
+    TextDelta,
     TokenUsage,
     ToolCallBlock,
     ToolCallDelta,
@@ -39,6 +40,11 @@ class Outcome(NamedTuple):
     raised: Failure | None
     facts: tuple[str | None, str | None, str | None, str | None]
     """Response id, response model, the provider's finish word, the stop sequence."""
+
+    @property
+    def text(self) -> str:
+        """The visible text."""
+        return "".join(chunk.text for chunk in self.chunks if isinstance(chunk, TextDelta))
 
     @property
     def finish(self) -> Finish:
@@ -155,6 +161,15 @@ def read(
         None if reader.failure is None else reader.failure.failure,
         (facts.response_id, facts.response_model, facts.provider_reason, facts.stop_sequence),
     )
+
+
+def read_notes(body: bytes, dialect: str | ReadingRules = "generic") -> list[str]:
+    """The sentences about what was read with a doubt."""
+    rules = dialect if isinstance(dialect, ReadingRules) else ROWS[dialect].reading
+    reader = ChatReader(rules, ROWS["generic"].errors)
+    reader.feed(body)
+    reader.eof()
+    return reader.call_facts.notes
 
 
 def bytewise(body: bytes) -> list[bytes]:

@@ -167,16 +167,12 @@ class TestStreams:
             b'{"choices":[{"ind',
             b'{"choices":3}',
             b'{"choices":[{"index":0,"delta":{"content":7}}]}',
-            b'{"choices":[{"index":"0","delta":{}}]}',
             b'{"choices":[{"delta":{"content":[7]}}]}',
             b'{"choices":[{"delta":{},"finish_reason":7}]}',
             b'{"choices":[],"error":true}',
-            b'{"choices":[],"usage":[]}',
             b"[1]",
             b'"text"',
             b"text",
-            b'{"choices":[{"delta":{"content":"\xff"}}]}',
-            b'{"a":NaN}',
         ],
     )
     def test_an_event_that_the_wire_does_not_allow_is_malformed(self, payload: bytes) -> None:

@@ -81,7 +81,7 @@ def test_Q141_content_beside_calls_is_never_null() -> None:
 
 def test_a_turn_of_reasoning_only_has_empty_content() -> None:
     """An assistant turn without text and calls still has content (openai-compat-dialects, DeepSeek)."""
-    found = messages_of("moonshot", user("q"), Message("assistant", (ReasoningBlock("r"),)))
+    found = messages_of("deepseek", user("q"), Message("assistant", (ReasoningBlock("r"),)))
     assert found[1] == {"role": "assistant", "content": "", "reasoning_content": "r"}
 
 

@@ -63,7 +63,8 @@ def test_a_history_is_written_whole_or_refused(dialect: str, history: list[Messa
     check_history(history)
     found = attempt(dialect, model=MODEL, messages=history, tools=None if dialect == "perplexity" else [ADD])
     if isinstance(found, LlmError):
-        assert found.code == codes.UNSUPPORTED_CONTENT
+        named = any(isinstance(block, ToolCallBlock) and block.name == "é" for one in history for block in one.content)
+        assert found.code in (codes.UNSUPPORTED_CONTENT, *((codes.UNSUPPORTED,) if named else ()))
         return
     assert not nulls(found)
     made = [call["id"] for message in found["messages"] for call in message.get("tool_calls", ())]

@@ -11,6 +11,7 @@ from adapters.openai_chat._chat_wire import (
     part,
     read,
     read_all_ways,
+    read_notes,
     said,
     stream,
 )
@@ -113,20 +114,25 @@ def test_counts_are_disjoint(report: dict[str, object], usage: TokenUsage | None
     assert reported(report) == usage
 
 
-@pytest.mark.parametrize("count", [1.5, True, "3", {"n": 1}])
-def test_a_count_of_another_type_is_malformed(count: object) -> None:
-    """Numbers without a fraction are all that counts tokens (C15)."""
-    outcome = read(stream(said("a"), ended(), event(choices=[], usage={"prompt_tokens": count})))
+@pytest.mark.parametrize("count", [b"1.5", b"true", b'"3"', b'{"n":1}', b"[]", b"NaN", b"-Infinity", b"1e400"])
+def test_a_count_of_another_type_is_unknown(count: bytes) -> None:
+    """A count that cannot be read is unknown, costs neither the answer nor the other counts, and is noted (C15)."""
+    usage = b'data: {"choices":[],"usage":{"prompt_tokens":' + count + b',"completion_tokens":2}}\n\n'
+    outcome = read_all_ways(stream(said("a"), ended(), usage))
 
-    assert outcome.kind == "raised MALFORMED_RESPONSE"
+    assert outcome.kind == "stop"
+    assert outcome.chunks[-2] == UsageChunk(TokenUsage(output_tokens=2))
+    if count not in (b"NaN", b"-Infinity"):
+        assert read_notes(stream(said("a"), ended(), usage)) != []
 
 
-def test_a_count_past_every_number_is_malformed() -> None:
-    """What no float can hold is no count."""
-    assert (
-        read(said("a") + b'data: {"choices":[],"usage":{"prompt_tokens":1e400}}\n\n').kind
-        == "raised MALFORMED_RESPONSE"
-    )
+@pytest.mark.parametrize("usage", [b"[]", b'""', b"7", b'{"prompt_tokens_details":[],"prompt_tokens":1}'])
+def test_usage_of_another_type_costs_nothing(usage: bytes) -> None:
+    """A usage object of a wrong type is unknown, and so is a part of it (C15)."""
+    outcome = read_all_ways(stream(said("a"), ended(), b'data: {"choices":[],"usage":' + usage + b"}\n\n"))
+
+    counted = [UsageChunk(TokenUsage(1))] if b"prompt_tokens" in usage else []
+    assert (outcome.kind, [one for one in outcome.chunks if isinstance(one, UsageChunk)]) == ("stop", counted)
 
 
 def test_the_last_value_of_each_field_wins() -> None:

@@ -1,5 +1,17 @@
 """The Anthropic Messages wire: Anthropic itself, and every host that speaks it."""
 
-from limen.adapters.anthropic._adapter import WIRE, AnthropicAdapter, AnthropicOptions
+from typing import Final
 
-__all__ = ["WIRE", "AnthropicAdapter", "AnthropicOptions"]
+from limen.adapters._spec import AdapterSpec
+from limen.adapters.anthropic._adapter import WIRE, AnthropicAdapter, AnthropicOptions, codec_of
+
+SPEC: Final = AdapterSpec(
+    name="anthropic-messages",
+    adapter=AnthropicAdapter,
+    options=AnthropicOptions,
+    wire=WIRE,
+    codec=codec_of,
+    description="limen.testing.wires.anthropic_messages:DESCRIPTION",
+)
+
+__all__ = ["SPEC", "WIRE", "AnthropicAdapter", "AnthropicOptions"]

@@ -1,4 +1,4 @@
-"""Anthropic Messages: a stream event's data, a whole answer or a model list to typed values.
+"""Framed payloads of Anthropic Messages to typed values: stream events, a whole answer, the list of models.
 
 Source of truth: https://platform.claude.com/docs/en/build-with-claude/streaming, read 2026-11-30, whose versioning
 policy reserves new event types, block types and delta types: those are passed over here (C15). What this adapter
@@ -6,7 +6,6 @@ reads, with a type that no variant has, is `MALFORMED_RESPONSE`. `data.type` dec
 where it is missing.
 """
 
-import re
 from typing import Final, TypeVar
 
 import msgspec
@@ -20,9 +19,7 @@ from limen.adapters.anthropic._wire import (
     MessageStopped,
     StreamFailed,
     WireBlock,
-    WireBlockExtras,
     WireBlockStart,
-    WireDelta,
     WireEvent,
     WireEventKind,
     WireItem,
@@ -35,7 +32,15 @@ from limen.adapters.anthropic._wire import (
     WireModel,
     WireModels,
 )
-from limen.contract import LlmError, ModelInfo, TooDeep, codes, foreign_text, loads
+from limen.adapters.kit import (
+    UNREADABLE,
+    first_document,
+    readable_words,
+    tolerant,
+    without_blanks,
+    without_lone_halves,
+)
+from limen.contract import LlmError, ModelInfo, codes, loads
 
 S = TypeVar("S")
 
@@ -47,181 +52,116 @@ _MESSAGE_DELTA: Final = msgspec.json.Decoder(WireMessageDelta)
 _MESSAGE: Final = msgspec.json.Decoder(WireMessage)
 _BLOCK_START: Final = msgspec.json.Decoder(WireBlockStart)
 _BLOCK: Final = msgspec.json.Decoder(WireBlock)
-_EXTRAS: Final = msgspec.json.Decoder(WireBlockExtras)
 _ITEM: Final = msgspec.json.Decoder(WireItem)
 _ITEM_EVENT: Final = msgspec.json.Decoder(WireItemEvent)
 _RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _MODELS: Final = msgspec.json.Decoder(WireModels)
 
 _EVENTS: Final = frozenset(
-    {
-        "message_start",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-        "error",
-    }
+    {"message_start", "message_delta", "message_stop", "error"}
+    | {f"content_block_{part}" for part in ("start", "delta", "stop")}
 )
-
-# The deltas whose content is text, and the field that holds it.
-_FIELDS: Final = {
-    "text_delta": "text",
-    "input_json_delta": "partial_json",
-    "thinking_delta": "thinking",
-    "signature_delta": "signature",
-}
+# Deltas whose content is text; and those that are kept for replay.
+_TEXT_DELTAS: Final = frozenset({"text_delta", "input_json_delta", "thinking_delta", "signature_delta"})
 _ITEM_DELTAS: Final = frozenset({"citations_delta", "compaction_delta"})
 
-# A string, or white space outside of one; an escape, lone halves of a surrogate pair being group 1.
-_STRING_OR_SPACE: Final = re.compile(rb'("(?:[^"\\]|\\.)*+")|[ \t\r\n]+', re.DOTALL)
-_ESCAPE: Final = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
-)
-_MAX_WORDS: Final = 120
+# A fault is quoted by its first words; what follows them is not looked at.
+_QUOTED_BYTES: Final = 1024
 
 
-class Parser:
-    """One answer's events, each read in order: by `ordinary`, and where that returns nothing, by `rare`.
+class Malformed(ValueError):
+    """A part of an answer that this wire does not allow; the text says which part, and quotes it."""
 
-    Raises `LlmError` `MALFORMED_RESPONSE`. Keeps only halves of surrogate pairs, which wait for the next delta of
-    their block (S5).
+
+def malformed(what: str, data: bytes) -> Malformed:
+    """Make the failure of a part of an answer, quoting its first readable words."""
+    return Malformed(f"{what}: {readable_words(data[:_QUOTED_BYTES])}")
+
+
+def ordinary(name: str | None, payload: bytes, depth: int) -> WireEvent | None:
+    """Read an event that is a delta of text, thinking or arguments and nothing else, as nearly all are.
+
+    Returns `None` for every other event, which `rare` reads. What the fast decoder reads holds no half of a surrogate
+    pair (S5), and what is shorter than so many pairs of brackets is not nested too deep (S2).
     """
+    if len(payload) > 2 * depth and payload.count(b"{") + payload.count(b"[") > depth:
+        return None
+    try:
+        event = _EVENT.decode(payload)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    delta = event.delta
+    if (
+        delta is None
+        or event.type != "content_block_delta"
+        or delta.type not in _TEXT_DELTAS
+        or event.error
+        or name == "error"
+    ):
+        return None
+    return event
 
-    __slots__ = ("_depth", "_halves")
 
-    def __init__(self, depth: int) -> None:
-        self._depth = depth
-        self._halves: dict[int | None, tuple[str, str]] = {}
-
-    def ordinary(self, name: str | None, payload: bytes) -> WireEvent | None:
-        """Read an event that is a delta of text, thinking or arguments and nothing else, as nearly all are.
-
-        What the fast decoder reads holds no half of a pair, and what is shorter than so many pairs of brackets is not
-        nested too deep (S2).
-        """
-        if len(payload) > 2 * self._depth and payload.count(b"{") + payload.count(b"[") > self._depth:
+def rare(name: str | None, payload: bytes, depth: int) -> Event | StreamFailed | None:
+    """Read an event that is not ordinary; one of an unknown kind is `None` (C15). Raises `Malformed`."""
+    try:
+        event = loads(payload, _EVENT, depth=depth)
+    except UNREADABLE as fault:
+        return _unread(name, payload, fault)
+    kind = event.type or name
+    if event.error or name == "error":
+        return StreamFailed(payload)
+    if kind == "content_block_delta":
+        return _delta(event, payload)
+    match kind:
+        case "content_block_stop":
+            return WireEvent(kind, event.index)
+        case "content_block_start":
+            return BlockStarted(event.index, read_block(_read(payload, _BLOCK_START, kind).content_block))
+        case "message_start":
+            return started(_read(payload, _MESSAGE_START, kind).message or WireMessage())
+        case "message_delta":
+            return _read(payload, _MESSAGE_DELTA, kind)
+        case "message_stop":
+            return MessageStopped()
+        case "error":
+            return StreamFailed(payload)
+        case _:
+            # `ping`, and by the wire's rule whatever comes to be.
             return None
-        try:
-            event = _EVENT.decode(payload)
-        except (msgspec.DecodeError, RecursionError):
-            return None
-        delta = event.delta
-        if (
-            delta is None
-            or event.type != "content_block_delta"
-            or delta.type not in _FIELDS
-            or event.error
-            or name == "error"
-            or self._halves
-        ):
-            return None
+
+
+def _delta(event: WireEvent, payload: bytes) -> Event:
+    kind = None if event.delta is None else event.delta.type
+    if kind in _TEXT_DELTAS:
         return event
-
-    def rare(self, name: str | None, payload: bytes) -> list[Event]:
-        """Read an event that is not ordinary: return what it means, mostly one value; an unknown one gives nothing."""
-        try:
-            event = loads(payload, _EVENT, depth=self._depth)
-        except (msgspec.DecodeError, TooDeep) as fault:
-            return _odd(name, payload, fault)
-        return self._any(name, event, payload)
-
-    def _any(self, name: str | None, event: WireEvent, payload: bytes) -> list[Event]:
-        if event.error or name == "error":
-            return [StreamFailed(payload)]
-        if event.type == "content_block_delta" or (event.type is None and name == "content_block_delta"):
-            return self._delta(event, payload)
-        return self._event(event.type or name, event, payload)
-
-    def _event(self, kind: str | None, event: WireEvent, payload: bytes) -> list[Event]:
-        match kind:
-            case "content_block_stop":
-                return [*self._lone_half(event.index), WireEvent(type="content_block_stop", index=event.index)]
-            case "content_block_start":
-                raw = _read(payload, _BLOCK_START, kind).content_block
-                return [BlockStarted(event.index, read_block(raw))]
-            case "message_start":
-                message = _read(payload, _MESSAGE_START, kind).message or WireMessage()
-                return [started(message)]
-            case "message_delta":
-                return [_read(payload, _MESSAGE_DELTA, kind)]
-            case "message_stop":
-                halves = [half for index in list(self._halves) for half in self._lone_half(index)]
-                return [*halves, MessageStopped()]
-            case "error":
-                return [StreamFailed(payload)]
-            case _:
-                # `ping`, and by the wire's rule whatever comes to be.
-                return []
-
-    def _delta(self, event: WireEvent, payload: bytes) -> list[Event]:
-        delta = event.delta
-        kind = None if delta is None else delta.type
-        if kind in _FIELDS:
-            return self._joined(event, _FIELDS[kind])
-        if kind in _ITEM_DELTAS:
-            found = _read(payload, _ITEM_EVENT, kind).delta or WireItemDelta()
-            fields = {"content": _kept(found.content), "encrypted_content": _kept(found.encrypted_content)}
-            return [
-                ItemDelta(
-                    event.index,
-                    kind,
-                    citation=_kept(found.citation),
-                    fields=tuple((name, text) for name, text in fields.items() if text is not None),
-                )
-            ]
-        return [ItemDelta(event.index, kind or "")]
-
-    def _joined(self, event: WireEvent, field: str) -> list[Event]:
-        """Put a half of a surrogate pair that waited before this delta's text, and keep one that it ends in."""
-        text: str = getattr(event.delta, field) or ""
-        # A signature does not go on where the thinking before it ended.
-        before = self._lone_half(event.index) if self._halves.get(event.index, (field, ""))[0] != field else []
-        _, waiting = self._halves.pop(event.index, ("", ""))
-        text = waiting + text
-        if text and "\ud800" <= text[-1] <= "\udbff":
-            self._halves[event.index] = (field, text[-1])
-            text = text[:-1]
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return [*before, _delta_event(event.index, field, text)]
-
-    def _lone_half(self, index: int | None) -> list[Event]:
-        """A half that nothing followed is U+FFFD."""
-        field, waiting = self._halves.pop(index, ("", ""))
-        return [_delta_event(index, field, "\ufffd")] if waiting else []
+    if kind not in _ITEM_DELTAS:
+        return ItemDelta(event.index, kind or "")
+    found = _read(payload, _ITEM_EVENT, kind).delta or WireItemDelta()
+    fields = {"content": _kept(found.content), "encrypted_content": _kept(found.encrypted_content)}
+    known = tuple((name, text) for name, text in fields.items() if text is not None)
+    return ItemDelta(event.index, kind, citation=_kept(found.citation), fields=known)
 
 
-def _odd(name: str | None, payload: bytes, fault: Exception) -> list[Event]:
-    """An event that cannot be read: an error, another wire's end marker, or of an unknown kind (C15, W1)."""
+def _unread(name: str | None, payload: bytes, fault: Exception) -> StreamFailed | None:
+    """Judge an event that cannot be read: an error, another wire's end marker, or of an unknown kind (C15, W1)."""
     if name == "error":
-        return [StreamFailed(payload)]
+        return StreamFailed(payload)
     # Gateways add it; this wire ends with message_stop.
     if payload.strip() == b"[DONE]":
-        return []
+        return None
     if not isinstance(fault, msgspec.ValidationError):
-        raise malformed(f"an event that cannot be read ({fault})", payload)
-    kinds = _tolerant(payload, _EVENT_KIND)
-    head = _tolerant(payload, _KIND) if kinds is None else kinds
+        raise malformed(f"an unreadable event ({fault})", payload)
+    kinds = tolerant(payload, _EVENT_KIND)
+    head = tolerant(payload, _KIND) if kinds is None else kinds
     kind = (None if head is None else head.type) or name
     if kind == "error":
-        return [StreamFailed(payload)]
+        return StreamFailed(payload)
     delta = None if kinds is None or kinds.delta is None else kinds.delta.type
-    unknown = kind not in _EVENTS or (kind == "content_block_delta" and delta is not None and delta not in _FIELDS)
+    unknown = kind not in _EVENTS or (kind == "content_block_delta" and delta is not None and delta not in _TEXT_DELTAS)
     if kind is None or not unknown:
         raise malformed(f"an event {kind or 'without a type'} of another shape ({fault})", payload)
-    return []
-
-
-def _delta_event(index: int | None, field: str, text: str) -> WireEvent:
-    kind = next(kind for kind, name in _FIELDS.items() if name == field)
-    delta = {
-        "text": WireDelta(kind, text=text),
-        "thinking": WireDelta(kind, thinking=text),
-        "partial_json": WireDelta(kind, partial_json=text),
-        "signature": WireDelta(kind, signature=text),
-    }[field]
-    return WireEvent("content_block_delta", index, delta)
+    return None
 
 
 def started(message: WireMessage) -> MessageStarted:
@@ -236,23 +176,28 @@ def read_message(body: bytes, *, depth: int) -> WireMessage:
     except msgspec.DecodeError:
         if b"\\u" not in body:
             raise
-        return _MESSAGE.decode(_mended(body))
+        return loads(without_lone_halves(body), _MESSAGE, depth=depth)
+
+
+def leading_error(body: bytes) -> bytes | None:
+    """Return the JSON document that a body begins with if it tells an error, whatever follows it (S1)."""
+    document = first_document(body)[0]
+    found = tolerant(document, _EVENT)
+    return document if found is not None and (found.error or found.type == "error") else None
 
 
 def read_block(raw: msgspec.Raw) -> Block:
-    """Prove one content block; of a kind that makes no block, all of it is kept as it came (C14)."""
+    """Read one content block; of a kind that makes no block, all of it is kept as it came (C14)."""
     data = bytes(raw)
     kind = _read(data, _KIND, "a content block").type if data else None
     if not kind:
         raise malformed("a content block without a type", data)
     if kind not in ("text", "thinking", "tool_use"):
-        item = _tolerant(data, _ITEM)
-        pairs = "" if item is None else item.tool_use_id or item.id or ""
-        return Block("item", kind, raw=_text(data), pairs=pairs)
+        item = tolerant(data, _ITEM)
+        return Block("item", kind, raw=_text(data), pairs="" if item is None else item.tool_use_id or item.id or "")
     block = _read(data, _BLOCK, f"a {kind} block")
-    extras = _read(data, _EXTRAS, f"a {kind} block")
     if kind == "text":
-        return Block("text", kind, text=block.text or "", citations=_citations(extras.citations))
+        return Block("text", kind, text=block.text or "", citations=_citations(block.citations))
     if kind == "thinking":
         return Block("thinking", kind, text=block.thinking or "", signature=block.signature or "")
     if not block.name:
@@ -262,17 +207,18 @@ def read_block(raw: msgspec.Raw) -> Block:
         kind,
         id="" if block.id is None else str(block.id),
         name=block.name,
-        arguments=_arguments(extras.input, data),
-        caller=_caller(extras.caller),
+        arguments=_arguments(block.input, data),
+        caller=_caller(block.caller),
     )
 
 
 def parse_models(provider: str, body: bytes) -> tuple[ModelInfo, ...]:
     """Read `GET /v1/models`; a row without an id is passed over, anything else is `INVALID_CATALOG`."""
     try:
-        models = _MODELS.decode(body).data or []
-    except msgspec.DecodeError as fault:
-        raise LlmError(f"the model list cannot be read ({fault}): {first_words(body)}", codes.INVALID_CATALOG) from None
+        models = loads(body, _MODELS).data or []
+    except UNREADABLE as fault:
+        what = f"the model list cannot be read ({fault}): {readable_words(body[:_QUOTED_BYTES])}"
+        raise LlmError(what, codes.INVALID_CATALOG) from None
     return tuple(_model(provider, model, model.id) for model in models if model.id)
 
 
@@ -283,7 +229,7 @@ def _model(provider: str, model: WireModel, model_id: str) -> ModelInfo:
 
 
 def _arguments(raw: msgspec.Raw, block: bytes) -> str:
-    """The input's own bytes, white space outside strings removed (C8); none and `{}` are nothing yet."""
+    """Return the input's own bytes, white space outside strings removed (C8); none and `{}` are nothing yet."""
     text = _text(bytes(raw))
     if text in ("", "null", '""', "{}"):
         return ""
@@ -295,7 +241,7 @@ def _arguments(raw: msgspec.Raw, block: bytes) -> str:
 def _caller(raw: msgspec.Raw) -> str | None:
     kept = _kept(raw)
     # {"type":"direct"} says what is so without it: the model itself made the call.
-    kind = None if kept is None else _tolerant(kept.encode(), _KIND)
+    kind = None if kept is None else tolerant(kept.encode(), _KIND)
     return None if kind is None or kind.type in (None, "direct") else kept
 
 
@@ -312,55 +258,21 @@ def _kept(raw: msgspec.Raw) -> str | None:
 
 
 def _text(data: bytes) -> str:
-    """JSON as text, white space outside strings removed: nothing else of it is touched."""
     try:
-        return _STRING_OR_SPACE.sub(rb"\1", data).decode()
+        return without_blanks(data).decode()
     except UnicodeDecodeError as fault:
         raise malformed(f"bytes that are not UTF-8 ({fault.reason})", data) from None
 
 
-def _tolerant(data: bytes, decoder: "msgspec.json.Decoder[S]") -> S | None:
-    try:
-        return decoder.decode(data)
-    except msgspec.DecodeError:
-        return None
-
-
 def _read(data: bytes, decoder: "msgspec.json.Decoder[S]", what: str) -> S:
+    """Read a part of an event whose depth was checked; lone halves of surrogate pairs become U+FFFD (S5)."""
     try:
         return decoder.decode(data)
     except msgspec.ValidationError as fault:
         raise malformed(f"{what} of another shape ({fault})", data) from None
-    except msgspec.DecodeError:
-        try:
-            return decoder.decode(_mended(data))
-        except msgspec.DecodeError as fault:
-            raise malformed(f"{what} that cannot be read ({fault})", data) from None
-
-
-def _mended(data: bytes) -> bytes:
-    """Replace escaped lone halves of surrogate pairs, which the fast decoder refuses, by U+FFFD (S5)."""
-    return _ESCAPE.sub(lambda escape: rb"\ufffd" if escape[1] else escape[0], data)
-
-
-def malformed(what: str, data: bytes) -> LlmError:
-    """Make the failure of an answer that is not this wire, with its first readable words."""
-    return LlmError(f"the answer holds {what}: {first_words(data)}", codes.MALFORMED_RESPONSE)
-
-
-def first_words(data: bytes) -> str:
-    """Return how an unreadable text begins, on one line and without secrets."""
-    return foreign_text(" ".join(data[: 4 * _MAX_WORDS].decode("utf-8", "replace").split()))[:_MAX_WORDS]
-
-
-def tells_error(line: bytes) -> bool:
-    """Whether a line is JSON that tells an error (S1)."""
-    found = _tolerant(line, _EVENT)
-    return found is not None and (bool(found.error) or found.type == "error")
-
-
-def is_cut_short(body: bytes) -> bool:
-    """Whether JSON ends inside of a string or of brackets: the rest never came (S3)."""
-    rest = _STRING_OR_SPACE.sub(b"", body)
-    opened = rest.count(b"{") + rest.count(b"[")
-    return b'"' in rest or opened > rest.count(b"}") + rest.count(b"]")
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        return decoder.decode(without_lone_halves(data))
+    except (msgspec.DecodeError, RecursionError) as fault:
+        raise malformed(f"{what} that cannot be read ({fault})", data) from None

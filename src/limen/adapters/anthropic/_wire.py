@@ -1,4 +1,4 @@
-"""Anthropic Messages: wire types, and nothing else.
+"""Types of the wire Anthropic Messages, and what an event of it means once it was read.
 
 Sources of truth, read 2026-11-30:
 https://platform.claude.com/docs/en/build-with-claude/streaming (events, deltas, the versioning promise),
@@ -13,13 +13,12 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from limen.adapters.kit import Count
+
 WIRE: Final = "anthropic-messages"
 REPLAY_VERSION: Final = 1
 
 NOTHING: Final = msgspec.Raw(b"")
-
-# Counts were seen as integral floats; what they mean is decided in `_translate`.
-Count: TypeAlias = int | float | None
 
 
 class WireDelta(msgspec.Struct, frozen=True, gc=False):
@@ -42,7 +41,7 @@ class WireEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class WireKind(msgspec.Struct, frozen=True, gc=False):
-    """Only what kind a thing is: read where the thing itself has a shape that nobody documented."""
+    """The kind of an event, a block or a delta whose other fields may have any shape."""
 
     type: str | None = None
 
@@ -127,7 +126,7 @@ class WireBlockStart(msgspec.Struct, frozen=True, gc=False):
 
 
 class WireBlock(msgspec.Struct, frozen=True, gc=False):
-    """A content block of a kind that this adapter reads: `text`, `thinking`, `tool_use`."""
+    """A content block of a kind that this adapter reads: `text`, `thinking`, `tool_use`; `Raw` is kept as it came."""
 
     type: str | None = None
     text: str | None = None
@@ -135,18 +134,13 @@ class WireBlock(msgspec.Struct, frozen=True, gc=False):
     signature: str | None = None
     id: str | int | None = None
     name: str | None = None
-
-
-class WireBlockExtras(msgspec.Struct, frozen=True, gc=False):
-    """What of a block travels as it came: a tool's `input` and `caller`, a text's `citations`."""
-
     input: msgspec.Raw = NOTHING
     caller: msgspec.Raw = NOTHING
     citations: msgspec.Raw = NOTHING
 
 
 class WireItem(msgspec.Struct, frozen=True, gc=False):
-    """What says how a provider's own item is paired: a use has an `id`, its result names it."""
+    """The ids that pair items of the provider's own tools: a use has an `id`, its result names it."""
 
     type: str | None = None
     id: str | None = None
@@ -154,7 +148,7 @@ class WireItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class WireItemDelta(msgspec.Struct, frozen=True, gc=False):
-    """A delta whose parts are kept as they came: `citations_delta`, `compaction_delta`."""
+    """Deltas whose fields are kept as their own bytes: `citations_delta`, `compaction_delta`."""
 
     citation: msgspec.Raw = NOTHING
     content: msgspec.Raw = NOTHING
@@ -182,7 +176,7 @@ class WireModels(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReplayEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the wire needs of one content block beside the block; foreign JSON is kept as its own text.
+    """Replay state of one content block; foreign JSON is kept as its own text.
 
     `signature` belongs to reasoning, `citations` to text, `caller` to a tool call; `after` holds the items without a
     block that came between this block and the next.
@@ -204,7 +198,7 @@ class ReplayState(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """A content block as it was proved; `kind` is `text`, `thinking`, `tool_use`, or `item` for what makes no block.
+    """A content block as it was read; `kind` is `text`, `thinking`, `tool_use`, or `item` for what makes no block.
 
     `type` is the wire's own word. `arguments` is a tool's input as text, empty where there is none; `raw` is the whole
     block of an item, and `pairs` the id under which an item and its result belong together.
@@ -222,9 +216,13 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     raw: str = ""
     pairs: str = ""
 
+    def same(self, other: "Block") -> bool:
+        """Whether another start is of this very block."""
+        return (self.type, self.id) == (other.type, other.id)
+
 
 class MessageStarted(msgspec.Struct, frozen=True):
-    """`message_start`, or a whole answer: its facts, and the blocks that came with it."""
+    """`message_start`, or a whole answer: the message, and the blocks that came with it."""
 
     message: WireMessage
     content: tuple[Block, ...]
@@ -256,5 +254,4 @@ class MessageStopped(msgspec.Struct, frozen=True):
     """`message_stop`."""
 
 
-RareEvent: TypeAlias = MessageStarted | BlockStarted | ItemDelta | WireMessageDelta | MessageStopped | StreamFailed
-Event: TypeAlias = WireEvent | RareEvent
+Event: TypeAlias = WireEvent | MessageStarted | BlockStarted | ItemDelta | WireMessageDelta | MessageStopped

@@ -13,7 +13,7 @@ SPEC: Final = AdapterSpec(
     wire=WIRE,
     codec=codec_of,
     dialects=DIALECTS,
-    description="limen.testing.wires.openai_chat:DESCRIPTION",
+    description="limen.testing.wires.openai_chat:WIRE",
 )
 
 __all__ = ["SPEC", "WIRE", "DeepSeekAdapter", "DeepSeekOptions", "codec_of"]

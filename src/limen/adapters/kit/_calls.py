@@ -3,9 +3,8 @@
 import re
 from typing import Final, NamedTuple
 
-from limen.adapters.kit._blocks import OpenCall
-from limen.adapters.kit._ids import CallIds
-from limen.contract import replace_surrogates
+from limen.adapters.kit._blocks import Blocks, OpenCall
+from limen.contract import StreamChunk, replace_surrogates
 
 # A fragment that begins so may begin another JSON document: only then is the text before it looked at.
 DOCUMENT_STARTS: Final = "{ \t\r\n"
@@ -27,14 +26,15 @@ class Fragment(NamedTuple):
 
 
 class Call(OpenCall):
-    """One call; `native` is the wire's id, `state` holds what only a replay needs."""
+    """One call; `native` is the wire's id, `places` its indexes there, `state` facts that only a replay needs."""
 
-    __slots__ = ("_depth", "_quoted", "_scanned", "_skip", "_started", "native", "ordinal", "state")
+    __slots__ = ("_depth", "_quoted", "_scanned", "_skip", "_started", "native", "ordinal", "places", "state")
 
     def __init__(self, ordinal: int) -> None:
         super().__init__()
         self.ordinal = ordinal
         self.native = ""
+        self.places: set[int] = set()
         self.state: dict[str, object] = {}
         self._scanned = self._depth = 0
         self._quoted = self._skip = self._started = False
@@ -68,21 +68,46 @@ class Call(OpenCall):
 
 
 class Calls:
-    """The calls of one answer, in the order in which they began."""
+    """The calls of one answer, in the order in which they began; they open in the answer's blocks."""
 
-    __slots__ = ("_by_id", "_ids", "by_index", "listed")
+    __slots__ = ("_blocks", "_by_id", "by_index", "listed")
 
-    def __init__(self, ids: CallIds) -> None:
+    def __init__(self, blocks: Blocks) -> None:
         self.listed: list[Call] = []
         self.by_index: dict[int | None, Call] = {}
         self._by_id: dict[str, Call] = {}
-        self._ids = ids
+        self._blocks = blocks
 
-    def take(self, fragment: Fragment) -> tuple[Call, str] | None:
-        """Find or begin the call of a fragment; return it and the arguments to add, or `None` where nothing is said.
+    def take(self, fragment: Fragment, out: list[StreamChunk]) -> Call | None:
+        """Add a fragment to the call it belongs to; return the call, or `None` where the fragment says nothing.
 
-        Raises `MalformedCall` for a fragment that fits no call.
+        The call opens once it has its name, and its id or arguments (W4). Raises `MalformedCall` for a fragment that
+        fits no call.
         """
+        found = self._place(fragment)
+        if found is None:
+            return None
+        call, text = found
+        self._blocks.add_arguments(call, text, out)
+        if call.index < 0 and call.name and (call.id or call.parts or call.waiting):
+            self._open(call, out)
+        return call
+
+    def open_waiting(self, out: list[StreamChunk]) -> None:
+        """Open, at the end, the calls that waited for their id (W4); one without a name is `MalformedCall`."""
+        for call in self.listed:
+            if call.index < 0:
+                self._open(call, out)
+
+    def _open(self, call: Call, out: list[StreamChunk]) -> None:
+        if not call.name:
+            raise MalformedCall(f"the tool call {call.native or call.ordinal!r} never got a name")
+        if not call.id:
+            call.id = self._blocks.ids.make(call.ordinal)
+        self._blocks.open_call(call, out)
+
+    def _place(self, fragment: Fragment) -> tuple[Call, str] | None:
+        """Find or begin the call of a fragment; return it and the arguments to add."""
         index, identifier, name, text = fragment
         call = self._find(index, identifier, named=bool(name))
         if call is None:
@@ -102,16 +127,21 @@ class Calls:
         call.name = call.name or replace_surrogates(name)
         return call, text
 
-    def identify_late(self, call: Call) -> None:
-        """Make the id of a call that must open now and got none from the wire (W4)."""
-        if not call.id:
-            call.id = self._ids.make(call.ordinal)
-
     def _find(self, index: int | None, identifier: str, *, named: bool) -> Call | None:
+        known = self._by_id.get(identifier) if identifier else None
+        if known is not None and (not named or index is None or index in known.places):
+            # An id that was seen names its call whatever the index says [NQ326]; with a name at an index of its own it
+            # is a second call under a repeated id (C10).
+            return known
         if index is not None:
-            return self.by_index.get(index)
-        if identifier and (named or identifier in self._by_id):
-            return self._by_id.get(identifier)
+            found = self.by_index.get(index)
+            if found is not None or identifier or named or not self.listed:
+                return found
+            # An index without id and name, at which no call began, continues one [NQ325].
+            without = [call for call in self.listed if not call.parts]
+            return without[0] if len(without) == 1 else self.listed[-1]
+        if identifier and named:
+            return None
         return self.listed[-1] if self.listed else None
 
     def _begin(self, index: int | None) -> Call:
@@ -119,6 +149,7 @@ class Calls:
         self.listed.append(call)
         if index is not None:
             self.by_index[index] = call
+            call.places.add(index)
         return call
 
     def _identify(self, call: Call, identifier: str) -> None:
@@ -127,7 +158,7 @@ class Calls:
         call.native = identifier
         self._by_id[identifier] = call
         if not call.id:
-            call.id = self._ids.take(identifier, call.ordinal)
+            call.id = self._blocks.ids.take(identifier, call.ordinal)
 
 
 def _begins_document(text: str) -> bool:

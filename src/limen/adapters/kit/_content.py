@@ -1,5 +1,6 @@
 """Content blocks of a history on their way to a wire: images, tool calls, and refusals that name the place (Q1, C8)."""
 
+import re
 from base64 import b64encode
 from collections.abc import Collection
 from typing import Final, NoReturn
@@ -69,8 +70,30 @@ def check_image(writer: RequestWriter, block: ImageBlock, path: str, rules: Imag
     if block.data is None:
         if not rules.urls:
             refuse_block(writer, path, "it takes images as bytes only, not by address")
-    elif rules.types is not None and block.media_type not in rules.types:
+        return
+    found = media_type_of(block.data)
+    if found is not None and found != block.media_type:
+        # 400 at Anthropic: the image was specified using the image/png media type, but … image/jpeg [NQ344]
+        refuse_block(writer, path, f"it is labelled {block.media_type}, and its bytes are {found}")
+    if rules.types is not None and block.media_type not in rules.types:
         refuse_block(writer, path, f"{block.media_type} is none of {_listed(rules.types)}")
+
+
+# First bytes of the types that a wire takes (https://en.wikipedia.org/wiki/List_of_file_signatures, 2026-11).
+_SIGNATURES: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+)
+
+
+def media_type_of(data: bytes) -> str | None:
+    """Return the media type that the first bytes of a file tell, `None` where they tell none."""
+    if data[:4] == b"RIFF":
+        return {b"WEBP": "image/webp", b"WAVE": "audio/wav"}.get(data[8:12])
+    return next((kind for start, kind in _SIGNATURES if data.startswith(start)), None)
 
 
 def base64_of(block: ImageBlock) -> str:
@@ -78,13 +101,16 @@ def base64_of(block: ImageBlock) -> str:
     return b64encode(block.data or b"").decode("ascii")
 
 
-def check_call(writer: RequestWriter, block: ToolCallBlock, path: str) -> None:
-    """Refuse a tool call without a name."""
+def check_call(
+    writer: RequestWriter, block: ToolCallBlock, path: str, pattern: "re.Pattern[str] | None" = None
+) -> None:
+    """Refuse a tool call of the history without a name, or with one that the wire is known to refuse (Q10)."""
     if not block.name:
         writer.invalid(
             f"{path} is a tool call without a name, which no server takes; "
             "limen.repair_history(messages) takes it out with its result"
         )
+    writer.check_name(block.name, f"{path}.name", pattern)
 
 
 def arguments_object(writer: RequestWriter, block: ToolCallBlock, path: str) -> msgspec.Raw:

@@ -61,13 +61,15 @@ class OutgoingIds:
     gives the same bytes in the next request and a provider's prompt cache still fits.
     """
 
-    __slots__ = ("_alphabet", "_rule", "_taken", "_turn")
+    __slots__ = ("_alphabet", "_attempts", "_rule", "_taken", "_turn")
 
     def __init__(self, rule: ToolIdRule) -> None:
         self._rule = rule
         self._alphabet = frozenset(rule.alphabet)
         self._turn: dict[str, str] = {}
         self._taken: set[str] = set()
+        # Attempts by id, so that an id that every turn uses anew (llama.cpp's) costs no more each time.
+        self._attempts: dict[str, int] = {}
 
     def next_turn(self) -> None:
         """Begin an assistant's turn: results that follow answer its calls."""
@@ -79,11 +81,12 @@ class OutgoingIds:
         if known is not None:
             return known
         fits = self._rule.min_length <= len(call_id) <= self._rule.max_length and self._alphabet.issuperset(call_id)
-        attempt = 0
-        made = call_id if fits else self._rewritten(call_id, attempt)
+        attempt = self._attempts.get(call_id, 0)
+        made = call_id if fits and not attempt else self._rewritten(call_id, attempt)
         while made in self._taken:
             attempt += 1
             made = self._rewritten(call_id, attempt)
+        self._attempts[call_id] = attempt
         self._taken.add(made)
         self._turn[call_id] = made
         return made

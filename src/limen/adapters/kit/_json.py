@@ -5,6 +5,7 @@ All of it is for the slow path: an ordinary event costs one decode and none of t
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -30,6 +31,9 @@ _ESCAPE_PIECE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{0,4})?\Z")
 _TAGS: Final = re.compile(r"(?is)<(script|style)\b.*?</\1\s*>|<[^>]*>")
 _WORDS_MAX: Final = 160
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_RAW_ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_STRING_OR_NO_NUMBER: Final = re.compile(rb"(" + _STRING + rb")|-?(?:NaN|Infinity)", re.DOTALL)
+_CONTROLS: Final = re.compile(rb"[\x00-\x1f]")
 
 
 class DepthCheck:
@@ -57,6 +61,59 @@ class DepthCheck:
             self.beginning = payload[: max(payload.rfind(b"{"), payload.rfind(b"[")) + 1]
             self.longest = len(self.beginning) + 2 * (self._limit - count)
         return True
+
+
+def read_lenient(payload: bytes, decoder: "msgspec.json.Decoder[T]", *, depth: int) -> T:
+    """Read a provider's JSON; one bad byte never costs the answer (S5). Raises one of `UNREADABLE`.
+
+    The fast decoder reads what is JSON, the standard one strings with half surrogate pairs; `mended` bytes are the
+    last attempt.
+    """
+    try:
+        return loads(payload, decoder, depth=depth)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        whole = mended(payload)
+        if whole == payload:
+            raise
+        return loads(whole, decoder, depth=depth)
+
+
+def mended(payload: bytes) -> bytes:
+    """Make JSON of almost-JSON, byte by byte the same otherwise (S5).
+
+    Raw control characters inside strings stand for themselves, `NaN` and `Infinity` are null, invalid UTF-8 is U+FFFD.
+    """
+    text = payload.decode("utf-8", "replace").encode()
+    return _STRING_OR_NO_NUMBER.sub(_mended_token, text)
+
+
+def _mended_token(token: "re.Match[bytes]") -> bytes:
+    if token[1] is None:
+        return b"null"
+    return _CONTROLS.sub(lambda sign: rb"\u%04x" % ord(sign[0]), token[1]) if _CONTROLS.search(token[1]) else token[1]
+
+
+def edited(raw: bytes, path: Sequence[str], edit: "Callable[[bytes], bytes]") -> bytes:
+    """Rewrite the values at a path of JSON (`*`: every item of an array); a path that leads nowhere changes nothing.
+
+    Every other value keeps its bytes. Raises `msgspec.DecodeError` for what is no JSON.
+    """
+    if not path:
+        return edit(raw)
+    step, rest = path[0], path[1:]
+    if step == "*":
+        if raw[:1] != b"[":
+            return raw
+        return msgspec.json.encode([msgspec.Raw(edited(bytes(item), rest, edit)) for item in _RAW_ITEMS.decode(raw)])
+    if raw[:1] != b"{":
+        return raw
+    members = _OBJECT.decode(raw)
+    if step not in members:
+        return raw
+    members[step] = msgspec.Raw(edited(bytes(members[step]), rest, edit))
+    return msgspec.json.encode(members)
 
 
 def tolerant(data: bytes, decoder: "msgspec.json.Decoder[T]") -> T | None:

@@ -104,7 +104,7 @@ def json_object(text: str, where: str) -> dict[str, msgspec.Raw]:
     """Return the members of a text that is one JSON object, or raise `INVALID_REPLAY_STATE`."""
     try:
         return _OBJECT.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         raise invalid_state(f"{where} holds text that is not one JSON object") from None
 
 

@@ -190,7 +190,7 @@ class RequestWriter:
 
     # -- tools
 
-    def tools(self, write: Callable[[ToolSpec, str], object], *, limit: int | None = None) -> list[object]:
+    def tools(self, write: Callable[[ToolSpec, str], T], *, limit: int | None = None) -> list[T]:
         """Write the tools one by one; names are not empty and not repeated (Q10), and there are at most `limit`."""
         tools = self.options.tools or ()
         if tools:
@@ -198,7 +198,7 @@ class RequestWriter:
         if limit is not None and len(tools) > limit:
             self.refuse("tools", f"it takes at most {limit} tools, and there are {len(tools)}")
         seen: set[str] = set()
-        written: list[object] = []
+        written: list[T] = []
         for index, tool in enumerate(tools):
             path = f"tools[{index}]"
             if not tool.name:

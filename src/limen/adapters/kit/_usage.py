@@ -13,16 +13,18 @@ S = TypeVar("S", bound=msgspec.Struct)
 ROUNDING: Final = 5
 
 
-def first_count(*places: Count) -> int | None:
+def first_count(*places: Count, notes: list[str] | None = None) -> int | None:
     """Return the first count that is there; one below zero is nobody's count, so it is unknown.
 
-    Raises `ValueError` for a fraction; an integral float is a count.
+    An integral float is a count; a fraction is none, so it is unknown too and leaves a sentence in `notes` (C15).
     """
     for count in places:
         if count is None or count < 0:
             continue
         if isinstance(count, float) and not count.is_integer():
-            raise ValueError(f"a token count of {count}")
+            if notes is not None:
+                notes.append(f"a token count of {count} counts as unknown")
+            continue
         return int(count)
     return None
 

@@ -13,7 +13,7 @@ SPEC: Final = AdapterSpec(
     options=OpenAIChatOptions,
     wire=WIRE,
     codec=codec_of,
-    description="limen.testing.wires.openai_chat:DESCRIPTION",
+    description="limen.testing.wires.openai_chat:WIRE",
 )
 
 __all__ = ["ROWS", "SPEC", "WIRE", "ChatCodec", "Dialect", "OpenAIChatAdapter", "OpenAIChatOptions", "codec_of"]

@@ -16,8 +16,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-import msgspec
-
 from limen.adapters.kit import (
     OutgoingIds,
     RequestWriter,
@@ -31,6 +29,7 @@ from limen.adapters.kit import (
     refuse_block,
 )
 from limen.adapters.openai_chat._dialects import Dialect
+from limen.adapters.openai_chat._wire import CALL_STATE, REPLAY_VERSION, TURN_STATE, ReplayEntry, ReplayState
 from limen.contract import (
     ContentBlock,
     GenerateOptions,
@@ -46,27 +45,11 @@ from limen.contract import (
 
 WireMessage: TypeAlias = dict[str, object]
 
-REPLAY_VERSION: Final = 1
 ERROR_MARK: Final = "Error: "
 """Stands before the text of a tool result with `is_error`."""
 
 
-class _ReplayEntry(msgspec.Struct):
-    """The state of one block: the name that its reasoning came under, or a call's kind and what came with it."""
-
-    field: str | None = None
-    type: str | None = None
-    extra_content: Mapping[str, object] | None = None
-
-
-class _ReplayState(msgspec.Struct):
-    """The replay state of one assistant turn on this wire."""
-
-    blocks: tuple[_ReplayEntry | None, ...]
-    reasoning_details: tuple[object, ...] | None = None
-
-
-_NO_REPLAY: Final = _ReplayState(())
+_NO_REPLAY: Final = ReplayState(())
 
 
 class HistoryWriter:
@@ -102,12 +85,19 @@ class HistoryWriter:
                     continue
             self._message(index, message)
         self._flush_images()
+        if not out:
+            self._writer.invalid("there is no message and no system text")
         return _merged(out) if row.merge_turns else out
 
     def _message(self, index: int, message: Message) -> None:
         if message.role == "assistant":
             self._flush_images()
-            self._out.append(self._assistant(index, message))
+            wire = self._assistant(index, message)
+            if self._row.empty_turns == "left out" and not (wire.get("content") or wire.get("tool_calls")):
+                reason = f"the dialect {self._row.name} takes no assistant turn without text and calls: it is not sent"
+                self._dropped.append(ReplayDrop(reason, index))
+                return
+            self._out.append(wire)
             return
         check_role(self._writer, index, message.role)
         own: list[tuple[int, ContentBlock]] = []
@@ -128,7 +118,7 @@ class HistoryWriter:
     def _assistant(self, index: int, message: Message) -> WireMessage:
         state = _NO_REPLAY if message.replay_state is None else self._replay(index, message)
         entries = state.blocks
-        text = reasoning = ""
+        text = reasoning = signature = ""
         field: str | None = self._row.reasoning_back
         calls: list[WireMessage] = []
         for position, block in enumerate(message.content):
@@ -136,12 +126,13 @@ class HistoryWriter:
             if type(block) is TextBlock:
                 text += block.text
             elif type(block) is ToolCallBlock:
-                check_call(self._writer, block, f"messages[{index}].content[{position}]")
+                check_call(self._writer, block, f"messages[{index}].content[{position}]", self._row.tool_name)
                 calls.append(self._call(block, entry))
             elif type(block) is ReasoningBlock:
                 reasoning += block.text
                 if entry is not None and entry.field is not None:
                     field = _FIELDS.get(entry.field, field)
+                    signature = entry.signature or ""
             else:
                 refuse_block(
                     self._writer,
@@ -153,11 +144,18 @@ class HistoryWriter:
             wire["content"] = text
         if reasoning or self._fill_reasoning or state.reasoning_details is not None:
             self._put_reasoning(wire, index, reasoning, field, state.reasoning_details)
+        if field == "summary-part" and reasoning:
+            piece = {"type": "summary_text", "text": reasoning, "signature": signature}
+            parts: list[WireMessage] = [{"type": "reasoning", "summary": [piece]}]
+            wire["content"] = [*parts, {"type": "text", "text": text}] if text else parts
         if calls:
             wire["tool_calls"] = calls
+        for name in TURN_STATE if state.turn is not None else ():
+            if name in (state.turn or {}):
+                wire[name] = (state.turn or {})[name]
         return wire
 
-    def _call(self, block: ToolCallBlock, entry: _ReplayEntry | None) -> WireMessage:
+    def _call(self, block: ToolCallBlock, entry: ReplayEntry | None) -> WireMessage:
         call_id = block.id if self._ids is None else self._ids[block.id]
         if self._row.tool_result_names:
             self._names[block.id] = block.name
@@ -166,9 +164,12 @@ class HistoryWriter:
             return {"id": call_id, "type": "custom", "custom": {"name": block.name, "input": block.arguments}}
         arguments = block.arguments if block.arguments.strip() else "{}"
         function = {"name": block.name, "arguments": arguments}
-        if entry is None or entry.extra_content is None:
-            return {"id": call_id, "type": "function", "function": function}
-        return {"id": call_id, "type": "function", "function": function, "extra_content": entry.extra_content}
+        wire: WireMessage = {"id": call_id, "type": "function", "function": function}
+        for name in CALL_STATE:
+            value: object = None if entry is None else getattr(entry, name)
+            if value is not None:
+                wire[name] = value
+        return wire
 
     def _put_reasoning(
         self, wire: WireMessage, index: int, reasoning: str, field: str | None, details: tuple[object, ...] | None
@@ -188,8 +189,8 @@ class HistoryWriter:
             if reasoning:
                 thinking = {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}], "closed": True}
                 wire["content"] = [thinking, {"type": "text", "text": text}] if text else [thinking]
-        elif reasoning or self._fill_reasoning:
-            wire[field] = reasoning
+        elif field != "summary-part" and (reasoning or self._fill_reasoning):
+            wire[field] = reasoning or self._row.reasoning_filler
 
     def _parts(self, index: int, blocks: Sequence[tuple[int, ContentBlock]], *, images: bool) -> object:
         texts: list[str] = []
@@ -255,13 +256,14 @@ class HistoryWriter:
         url = block.url if block.data is None else f"data:{block.media_type};base64,{base64_of(block)}"
         return {"type": "image_url", "image_url": {"url": url or ""}}
 
-    def _replay(self, index: int, message: Message) -> _ReplayState:
+    def _replay(self, index: int, message: Message) -> ReplayState:
         state = read_state(
-            message, index, _ReplayState, wire=self._row.wire, version=REPLAY_VERSION, dropped=self._dropped
+            message, index, ReplayState, wire=self._row.wire, version=REPLAY_VERSION, dropped=self._dropped
         )
         if state is None:
             return _NO_REPLAY
-        for place in (state.reasoning_details, *(entry.extra_content for entry in state.blocks if entry is not None)):
+        kept = [getattr(entry, name) for entry in state.blocks if entry is not None for name in CALL_STATE]
+        for place in (state.reasoning_details, state.turn, *kept):
             wrong_number = None if place is None else json_fault(place, f"messages[{index}].replay_state")
             if wrong_number is not None:
                 raise invalid_state(wrong_number)
@@ -276,6 +278,7 @@ _FIELDS: Final[Mapping[str, str]] = {
     "reasoning_details": "reasoning",
     "content": "thinking-part",
     "think": "think-tags",
+    "summary": "summary-part",
 }
 
 

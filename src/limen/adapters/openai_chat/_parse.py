@@ -2,21 +2,34 @@
 
 import binascii
 import re
-from collections.abc import Sequence
+from functools import partial
 from typing import Final, TypeVar, cast
 
 import msgspec
 
-from limen.adapters.kit import PromptCounts, first_count, without_blanks, without_lone_halves
+from limen.adapters.kit import (
+    Count,
+    PromptCounts,
+    edited,
+    first_count,
+    mended,
+    read_lenient,
+    without_blanks,
+    without_lone_halves,
+)
 from limen.adapters.openai_chat._wire import (
+    COUNTS,
+    TURN_STATE,
     Delta,
     Event,
     Fault,
     FirstEvent,
+    Identifier,
     InputDetails,
     OutputDetails,
     Usage,
     WholeAnswer,
+    XGroq,
 )
 from limen.contract import ImageBlock, loads
 
@@ -28,8 +41,6 @@ FIRST_EVENT: Final = cast("msgspec.json.Decoder[Event]", msgspec.json.Decoder(Fi
 _WHOLE: Final = msgspec.json.Decoder(WholeAnswer)
 _EVENTS: Final = msgspec.json.Decoder(list[Event])
 _FAULT: Final = msgspec.json.Decoder(Fault)
-_ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
-_MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 # Where an object was seen in place of a string: content of Cloudflare's JSON mode (recorded 2026-01), arguments by
 # Mistral's own type.
@@ -39,25 +50,82 @@ _OBJECT_PLACES: Final = tuple(
     for path in (("content",), ("tool_calls", "*", "function", "arguments"), ("function_call", "arguments"))
 )
 
+
+def _decoder(kind: object) -> msgspec.json.Decoder[object]:
+    return msgspec.json.Decoder(kind)
+
+
+# Fields beside the answer: one that cannot be read is unknown and costs nothing else (C15).
+_SIDE_PLACES: Final[tuple[tuple[tuple[str, ...], msgspec.json.Decoder[object]], ...]] = (
+    (("id",), _decoder(Identifier)),
+    (("model",), _decoder(str | None)),
+    *(
+        ((*place, name, *inner), _decoder(kind))
+        for place in (("usage",), ("x_groq", "usage"), ("choices", "*", "usage"))
+        for name, inner, kind in (
+            *((name, (), Count) for name in COUNTS),
+            *(("prompt_tokens_details", (inner,), Count) for inner in InputDetails.__struct_fields__),
+            *(("completion_tokens_details", (inner,), Count) for inner in OutputDetails.__struct_fields__),
+            ("prompt_tokens_details", (), InputDetails | None),
+            ("completion_tokens_details", (), OutputDetails | None),
+        )
+    ),
+    *((place, _decoder(Usage | None)) for place in (("usage",), ("choices", "*", "usage"))),
+    (("x_groq",), _decoder(XGroq | None)),
+)
+# Fields of the answer that gateways leave empty in the wrong type: an empty value of any kind is absent (W2).
+_EMPTY_PLACES: Final = tuple(
+    ("choices", "*", *path)
+    for place in ("delta", "message")
+    for path in ((place,), (place, "tool_calls"), (place, "function_call"), (place, "images"))
+)
+_INDEX_PLACES: Final = (("choices", "*", "index"), ("choices", "*", "delta", "tool_calls", "*", "index"))
+_EMPTY: Final = frozenset({b"{}", b"[]", b'""'})
+_INDEX: Final = re.compile(rb'"(\d{1,6})"')
+
 _NO_INPUT: Final = InputDetails()
 _NO_OUTPUT: Final = OutputDetails()
 
 _DATA_URL: Final = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 
 
-def reread(payload: bytes, decoder: "msgspec.json.Decoder[T]", depth: int) -> T:
+def reread(payload: bytes, decoder: "msgspec.json.Decoder[T]", depth: int, notes: list[str] | None = None) -> T:
     """Read a payload that one plain decode could not. Raises one of `kit.UNREADABLE`.
 
-    Three things are read here and nowhere else: strings that hold half a surrogate pair (S5), content and arguments
-    that are objects (C8), and payloads with many brackets.
+    Read here and nowhere else: bytes that are almost JSON and half surrogate pairs (S5), content and arguments that are
+    objects (C8), fields beside the answer and empty fields of a wrong type (C15, W2), payloads with many brackets.
     """
     try:
-        return loads(payload, decoder, depth=depth)
+        return read_lenient(payload, decoder, depth=depth)
     except msgspec.ValidationError:
-        whole = without_lone_halves(payload)
-        for path in _OBJECT_PLACES:
-            whole = _with_string(whole.strip(), path)
-        return loads(whole, decoder, depth=depth)
+        return loads(_relaxed(payload, notes), decoder, depth=depth)
+
+
+def _relaxed(payload: bytes, notes: list[str] | None) -> bytes:
+    whole = without_lone_halves(mended(payload)).strip()
+    for path in _OBJECT_PLACES:
+        whole = edited(whole, path, _object_as_string)
+    for path in _EMPTY_PLACES:
+        whole = edited(whole, path, lambda raw: b"null" if without_blanks(raw) in _EMPTY else raw)
+    for path in _INDEX_PLACES:
+        whole = edited(whole, path, lambda raw: _INDEX.sub(rb"\1", raw))
+    for path, decoder in _SIDE_PLACES:
+        whole = edited(whole, path, partial(_or_unknown, decoder, ".".join(path), notes))
+    return whole
+
+
+def _object_as_string(raw: bytes) -> bytes:
+    return msgspec.json.encode(str(without_blanks(raw), "utf-8")) if raw[:1] == b"{" else raw
+
+
+def _or_unknown(decoder: "msgspec.json.Decoder[object]", path: str, notes: list[str] | None, raw: bytes) -> bytes:
+    try:
+        decoder.decode(raw)
+    except msgspec.DecodeError:
+        if notes is not None:
+            notes.append(f"{path} could not be read and counts as unknown")
+        return b"null"
+    return raw
 
 
 def read_messages(payload: bytes, depth: int) -> list[Delta]:
@@ -86,29 +154,21 @@ def is_error_list(document: bytes, depth: int) -> bool:
     return bool(items) and all(item.error for item in items)
 
 
-def _with_string(raw: bytes, path: Sequence[str]) -> bytes:
-    """Rewrite JSON so that an object at that path is a string of its bytes; anything unexpected stays as it is."""
-    if not path:
-        return msgspec.json.encode(str(without_blanks(raw), "utf-8")) if raw[:1] == b"{" else raw
-    if path[0] == "*":
-        if raw[:1] != b"[":
-            return raw
-        return msgspec.json.encode([msgspec.Raw(_with_string(bytes(item), path[1:])) for item in _ITEMS.decode(raw)])
-    if raw[:1] != b"{":
-        return raw
-    members = _MEMBERS.decode(raw)
-    if path[0] in members:
-        members[path[0]] = msgspec.Raw(_with_string(bytes(members[path[0]]), path[1:]))
-    return msgspec.json.encode(members)
+class StateItem(msgspec.Struct, gc=False):
+    """An item of `reasoning_details` or `thinking_blocks` as far as it is read.
 
-
-class Detail(msgspec.Struct, gc=False):
-    """An item of `reasoning_details` as far as it is read; https://openrouter.ai/docs (read 2026-11-30)."""
+    https://openrouter.ai/docs (read 2026-11-30), NQ301.
+    """
 
     kind: str | None = msgspec.field(default=None, name="type")
     text: str | None = None
     summary: str | None = None
+    thinking: str | None = None
     index: int | None = None
+
+
+# The field that holds an item's text, by its type; `text` for any other.
+_TEXT_FIELDS: Final = {"reasoning.summary": "summary", "thinking": "thinking"}
 
 
 class _Item:
@@ -121,16 +181,16 @@ class _Item:
         self.parts: list[str] = []
 
 
-class Details:
-    """The items of `reasoning_details`, kept for the replay: as received, fragments of one item joined.
+class StateItems:
+    """Items of reasoning that go back unchanged: as received, fragments of one item joined (N4).
 
-    An item goes on where the next one has its type and index and is text or summary; a signature comes in such a
-    fragment of its own. Encrypted items are each whole.
+    An item goes on where the next one has its type and index and is text; a signature comes in such a fragment of its
+    own. Encrypted items are each whole.
     """
 
     __slots__ = ("_cumulative", "_items")
 
-    def __init__(self, *, cumulative: bool) -> None:
+    def __init__(self, *, cumulative: bool = False) -> None:
         self._cumulative = cumulative
         self._items: list[_Item] = []
 
@@ -141,17 +201,19 @@ class Details:
         """
         texts: list[str] = []
         for fields in msgspec.convert(value, list[dict[str, object]]):
-            detail = msgspec.convert(fields, Detail)
-            place = "summary" if detail.kind == "reasoning.summary" else "text"
-            text = (detail.summary if place == "summary" else detail.text) or ""
+            item = msgspec.convert(fields, StateItem)
+            place = _TEXT_FIELDS.get(item.kind or "", "text")
+            text: str = getattr(item, place) or ""
             texts.append(text)
-            key = None if whole or detail.kind == "reasoning.encrypted" else (detail.kind, detail.index)
+            key = None if whole or item.kind == "reasoning.encrypted" else (item.kind, item.index)
             last = self._items[-1] if self._items else None
-            if last is None or key is None or last.key != key:
+            # A signed thinking block is complete: more thinking begins another one.
+            signed = last is not None and last.place == "thinking" and bool(last.fields.get("signature"))
+            if last is None or key is None or last.key != key or (signed and text):
                 last = _Item(key, place, fields)
                 self._items.append(last)
             else:
-                last.fields.update({name: value for name, value in fields.items() if value is not None})
+                last.fields.update({name: value for name, value in fields.items() if value not in (None, "")})
             if self._cumulative and text:
                 last.parts.clear()
             last.parts.append(text)
@@ -164,21 +226,54 @@ class Details:
         ]
 
 
-def counts_of(report: Usage) -> PromptCounts:
-    """Return the counts of a report, under whatever names its host has for them."""
+class TurnState:
+    """State of a turn that its gateway asks to have back, by the fields of `TURN_STATE` (N4)."""
+
+    __slots__ = ("_fields", "_thinking")
+
+    def __init__(self) -> None:
+        self._fields: dict[str, object] = {}
+        self._thinking = StateItems()
+
+    def keep(self, delta: Delta, *, whole: bool) -> None:
+        """Take one delta's fields: thinking blocks are joined, objects merged, anything else replaced."""
+        for name in TURN_STATE:
+            value: object = getattr(delta, name)
+            if not value:
+                continue
+            if name == "thinking_blocks":
+                self._thinking.add(value, whole=whole)
+                continue
+            before = self._fields.get(name)
+            self._fields[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+
+    def fields(self) -> dict[str, object]:
+        """Return the fields as they are to be sent back."""
+        thinking = self._thinking.state()
+        return {**self._fields, "thinking_blocks": thinking} if thinking else self._fields
+
+
+def counts_of(report: Usage, notes: list[str]) -> PromptCounts:
+    """Return the counts of a report, under whatever names its host has for them; doubts go to `notes` (C15)."""
     prompt = report.prompt_tokens_details or _NO_INPUT
     completion = report.completion_tokens_details or _NO_OUTPUT
     return PromptCounts(
-        first_count(report.prompt_tokens),
-        first_count(report.completion_tokens),
-        first_count(report.total_tokens),
+        first_count(report.prompt_tokens, report.input_tokens, notes=notes),
+        first_count(report.completion_tokens, report.output_tokens, notes=notes),
+        first_count(report.total_tokens, notes=notes),
         first_count(
             prompt.cached_tokens,
             report.prompt_cache_hit_tokens,
             report.cached_tokens,
             report.cache_read_input_tokens,
             report.num_cached_tokens,
+            notes=notes,
         ),
-        first_count(prompt.cache_write_tokens, prompt.cache_creation_input_tokens, report.cache_creation_input_tokens),
-        first_count(completion.reasoning_tokens, report.reasoning_tokens),
+        first_count(
+            prompt.cache_write_tokens,
+            prompt.cache_creation_input_tokens,
+            report.cache_creation_input_tokens,
+            notes=notes,
+        ),
+        first_count(completion.reasoning_tokens, report.reasoning_tokens, notes=notes),
     )

@@ -11,7 +11,7 @@ from limen.adapters.openai_chat._dialects import ReadingRules
 from limen.adapters.openai_chat._parse import EVENT, FIRST_EVENT, is_error_list, reread, tells_failure
 from limen.adapters.openai_chat._translate import Translator
 from limen.adapters.openai_chat._wire import Event, FirstEvent
-from limen.contract import IdSeed, Limits, LlmError, StreamChunk, dumps, replace_surrogates
+from limen.contract import IdSeed, Limits, LlmError, StreamChunk, codes, dumps, replace_surrogates
 from limen.transport.framing import SseDecoder, SseEvent
 
 _MARKER: Final = b"[DONE]"
@@ -86,7 +86,7 @@ class ChatReader(BodyReader[SseEvent]):
         """Take the end marker, an error event, or an event that does not look like the one before it."""
         payload = frame.data.strip()
         if payload == _MARKER:
-            self._complete(out)
+            self._end_by_marker(out)
         elif frame.event == "error":
             self._end_in_band(payload, out)
         else:
@@ -97,8 +97,18 @@ class ChatReader(BodyReader[SseEvent]):
                 event = self._reread(payload)
             self._take_unsettled(event, payload, out)
 
+    def _end_by_marker(self, out: list[StreamChunk]) -> None:
+        """Finish at the end marker; one without any finish reason is a stop only where the row says so (W6)."""
+        if not self._translator.has_word:
+            if self._rules.finish_required:
+                # llama-cpp-python ends an interrupted answer so: 8 words of 800 tokens (2026-11).
+                self._fail("the stream ended with its marker and without a finish reason", codes.STREAM_CLOSED)
+                return
+            self.call_facts.notes.append("the stream ended with its marker and without a finish reason")
+        self._complete(out)
+
     def _reread(self, payload: bytes) -> Event:
-        event = reread(payload, self._decoder, self._limits.depth)
+        event = reread(payload, self._decoder, self._limits.depth, self.call_facts.notes)
         self._translator.be_careful()
         return event
 
@@ -175,7 +185,7 @@ class ChatReader(BodyReader[SseEvent]):
             else:
                 self._fail_with(document)
             return
-        event = reread(document, FIRST_EVENT, self._limits.depth)
+        event = reread(document, FIRST_EVENT, self._limits.depth, self.call_facts.notes)
         self._take_facts(event)
         error = self._error(event, document)
         if error is not None and event.choices is None and len(document) == len(body):

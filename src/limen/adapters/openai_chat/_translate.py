@@ -6,14 +6,13 @@ Pure: no I/O, no clock. What cannot be read raises `ValueError` or one of `UNREA
 
 from typing import Final
 
+from limen.adapters._vendors import CHAT
 from limen.adapters.kit import (
     DOCUMENT_STARTS,
     Blocks,
-    Call,
     Calls,
     Ending,
     Fragment,
-    MalformedCall,
     OpenBlock,
     OpenText,
     StateWriter,
@@ -22,8 +21,18 @@ from limen.adapters.kit import (
     grown,
 )
 from limen.adapters.openai_chat._dialects import ReadingRules
-from limen.adapters.openai_chat._parse import Details, counts_of, read_image, read_messages
-from limen.adapters.openai_chat._wire import Choice, Delta, Event, Function, Identifier, Part, ToolCall
+from limen.adapters.openai_chat._parse import StateItems, TurnState, counts_of, read_image, read_messages
+from limen.adapters.openai_chat._wire import (
+    CALL_STATE,
+    REPLAY_VERSION,
+    Choice,
+    Delta,
+    Event,
+    Function,
+    Identifier,
+    Part,
+    ToolCall,
+)
 from limen.contract import (
     CallFacts,
     Failure,
@@ -40,9 +49,7 @@ from limen.contract import (
     scrub,
 )
 
-WIRE: Final = "openai-chat"
 _CONTENT: Final = Delta.__struct_fields__
-STATE_VERSION: Final = 1
 _NO_FUNCTION: Final = Function()
 
 
@@ -62,8 +69,11 @@ class Translator:
         self._plain = not (rules.think_tags or rules.cumulative_text)
         self._ordinary = self._plain  # a text delta is just that, once the block is open
         self._tags = ThinkTags() if rules.think_tags else None
-        self._details = Details(cumulative=rules.cumulative_text)
-        self._calls = Calls(self._blocks.ids)
+        self._details = StateItems(cumulative=rules.cumulative_text)
+        self._state = TurnState()
+        self._signature = ""
+        self._top_word: str | None = None
+        self._calls = Calls(self._blocks)
         self._usage = UsageReports(
             increments=rules.usage_increments,
             omits_zeros=rules.usage_omits_zeros,
@@ -76,6 +86,11 @@ class Translator:
         self._deltas = False
         self._whole = False
         self._message: bytes | None = None
+
+    @property
+    def has_word(self) -> bool:
+        """Whether a finish reason has come, in a choice or beside them."""
+        return self.ending.word is not None or self._top_word is not None
 
     def be_careful(self) -> None:
         """From now on text may hold half a surrogate pair (S5); until then none is looked for."""
@@ -98,6 +113,8 @@ class Translator:
                     and type(text) is str
                     and not (delta.tool_calls or delta.reasoning_content or delta.reasoning or delta.reasoning_text)
                     and not (delta.reasoning_details or delta.refusal or delta.function_call or delta.images)
+                    and not (delta.thinking_blocks or delta.extra_content or delta.provider_specific_fields)
+                    and not delta.reasoning_opaque
                 ):
                     self._text.parts.append(text)
                     out.append(TextDelta(self._text.index, text))
@@ -108,9 +125,11 @@ class Translator:
             if choice.finish_reason:
                 self.ending.add(choice.finish_reason)
             if choice.usage is not None:
-                self._usage.add(counts_of(choice.usage), finished=self.ending.word is not None)
+                self._usage.add(counts_of(choice.usage, self._facts.notes), finished=self.ending.word is not None)
             if self._stop_fields:
                 self._take_stop(choice)
+        if event.finish_reason:
+            self._top_word = event.finish_reason
         if event.usage is not None or event.x_groq is not None:
             self.count(event)
 
@@ -127,10 +146,13 @@ class Translator:
         if usage is None and event.x_groq is not None:
             usage = event.x_groq.usage
         if usage is not None:
-            self._usage.add(counts_of(usage), finished=self.ending.word is not None)
+            self._usage.add(counts_of(usage, self._facts.notes), finished=self.ending.word is not None)
 
     def finish(self, out: list[StreamChunk]) -> None:
         """Decide how a complete answer ended, and on a success close its blocks (C7, C12, W5)."""
+        if self.ending.word is None and self._top_word is not None:
+            # A finish reason beside the choices, where no choice ever had one.
+            self.ending.add(self._top_word)
         self._take_message(out)
         self.flush(out)
         failure = self._failure() or self._outcome(out)
@@ -139,7 +161,7 @@ class Translator:
             return
         self._blocks.end_all(out, cut=failure.kind == "max-tokens")
         self._add_usage(out)
-        out.append(Finish(failure, self._state()))
+        out.append(Finish(failure, self._replay_state()))
 
     def fail(self, failure: Failure, out: list[StreamChunk]) -> None:
         """End in-band: usage where it is known, then the failure; what is open stays open (C5, C7)."""
@@ -179,6 +201,8 @@ class Translator:
             self._take_fragment(ToolCall(function=delta.function_call), out)
         if delta.refusal:
             self._refusal.append(delta.refusal)
+        if delta.thinking_blocks or delta.reasoning_opaque or delta.extra_content or delta.provider_specific_fields:
+            self._state.keep(delta, whole=self._whole)
         for image in delta.images or ():
             if image is not None and image.image_url is not None and image.image_url.url:
                 self._shown = True
@@ -211,6 +235,10 @@ class Translator:
             if part.thinking:
                 self._field = self._field or "content"
                 self._blocks.add(self._reasoning, part.thinking, out)
+            for piece in part.summary or ():
+                self._field = self._field or "summary"
+                self._signature = piece.signature or self._signature
+                self._blocks.add(self._reasoning, piece.text or "", out)
             self._blocks.add(self._text, part.text or "", out)
 
     def _take_odd_text(self, text: str, out: list[StreamChunk]) -> None:
@@ -237,7 +265,7 @@ class Translator:
                 and (text := function.arguments)
                 and text[0] not in DOCUMENT_STARTS
                 and not (fragment.id or function.name or function.id or fragment.extra_content or self._blocks.careful)
-                and not call.waiting
+                and not (call.waiting or fragment.provider_specific_fields)
             ):
                 call.parts.append(text)
                 out.append(ToolCallDelta(call.index, call.id, None, text))
@@ -250,23 +278,15 @@ class Translator:
         if custom is not None:
             name, text = custom.name or name, custom.input or text
         identifier = _id_text(fragment.id) or _id_text(function.id)
-        found = self._calls.take(Fragment(fragment.index, identifier, name, text))
-        if found is None:
+        call = self._calls.take(Fragment(fragment.index, identifier, name, text), out)
+        if call is None:
             return
-        call, text = found
         if custom is not None:
             call.state["type"] = "custom"
-        if fragment.extra_content is not None:
-            call.state["extra_content"] = fragment.extra_content
-        self._blocks.add_arguments(call, text, out)
-        if call.index < 0 and call.name and (call.id or call.parts or call.waiting):
-            self._open(call, out)
-
-    def _open(self, call: Call, out: list[StreamChunk]) -> None:
-        if not call.name:
-            raise MalformedCall(f"the tool call {call.native or call.ordinal!r} never got a name")
-        self._calls.identify_late(call)
-        self._blocks.open_call(call, out)
+        for key in CALL_STATE:
+            value: object = getattr(fragment, key)
+            if value is not None:
+                call.state[key] = value
 
     def _take_stop(self, choice: Choice) -> None:
         for name in self._stop_fields:
@@ -297,9 +317,7 @@ class Translator:
 
     def _outcome(self, out: list[StreamChunk]) -> FinishReason | Failure:
         """Open the calls that waited for no more than their id (W4), and decide how the answer ended."""
-        for call in self._calls.listed:
-            if call.index < 0:
-                self._open(call, out)
+        self._calls.open_waiting(out)
         reason = self.ending.outcome(
             calls=bool(self._calls.listed),
             answered=self._shown or not (self._text.is_blank and self._reasoning.is_blank),
@@ -312,11 +330,12 @@ class Translator:
         if usage is not None:
             out.append(UsageChunk(usage))
 
-    def _state(self) -> JsonObject | None:
+    def _replay_state(self) -> JsonObject | None:
         """Return the state that a replay needs beside the blocks: the field of reasoning, and more (R5, N4)."""
-        state = StateWriter(WIRE, STATE_VERSION)
+        state = StateWriter(CHAT, REPLAY_VERSION)
         if self._reasoning.index >= 0:
-            state.at(self._reasoning.index, {"field": self._field})
+            signature = {"signature": self._signature} if self._signature else {}
+            state.at(self._reasoning.index, {"field": self._field, **signature})
         for call in self._calls.listed:
             state.at(call.index, call.state)
         # The details of a call that was cut short go with it (C17): their id is the call's.
@@ -324,6 +343,9 @@ class Translator:
         details = [item for item in self._details.state() if item.get("id") not in cut]
         if details:
             state.field("reasoning_details", details)
+        turn = self._state.fields()
+        if turn:
+            state.field("turn", turn)
         return state.state(len(self._blocks.opened))
 
 

@@ -5,13 +5,22 @@ hosts were recorded to send. Every field may be null or absent, which is one thi
 (C15). A field that is `object` here is read only in some dialects or some places, and is checked there.
 """
 
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 import msgspec
 
 from limen.adapters.kit import Count
 
 Identifier: TypeAlias = str | int | None
+
+REPLAY_VERSION: Final = 1
+
+# State that a gateway asks to have back (N4), by the place where it puts it; 2026-11. `thinking_blocks`: LiteLLM's
+# proxy in front of Claude (NQ301); `reasoning_opaque`: GitHub Copilot (NQ302); `extra_content`: Gemini's layer, on the
+# turn (NQ303) and on a call; `provider_specific_fields`: LiteLLM's proxy in front of Gemini (NQ305).
+TURN_STATE: Final = ("thinking_blocks", "reasoning_opaque", "extra_content", "provider_specific_fields")
+CALL_STATE: Final = ("extra_content", "provider_specific_fields")
 
 
 class InputDetails(msgspec.Struct, gc=False):
@@ -42,6 +51,11 @@ class Usage(msgspec.Struct, gc=False):
     cache_read_input_tokens: Count = None
     cache_creation_input_tokens: Count = None
     reasoning_tokens: Count = None
+    input_tokens: Count = None
+    output_tokens: Count = None
+
+
+COUNTS: Final = tuple(name for name in Usage.__struct_fields__ if not name.endswith("_details"))
 
 
 class Function(msgspec.Struct, gc=False):
@@ -60,22 +74,31 @@ class CustomCall(msgspec.Struct, gc=False):
 
 
 class ToolCall(msgspec.Struct, gc=False):
-    """A tool call or a fragment of one. `extra_content` holds the thought signature of Gemini's layer."""
+    """A tool call or a fragment of one; the fields of `CALL_STATE` hold a thought signature of Gemini's."""
 
     index: int | None = None
     id: Identifier = None
     function: Function | None = None
     custom: CustomCall | None = None
     extra_content: dict[str, object] | None = None
+    provider_specific_fields: dict[str, object] | None = None
+
+
+class SummaryPart(msgspec.Struct, gc=False):
+    """A piece of a `reasoning` part, as Databricks sends it (NQ304)."""
+
+    text: str | None = None
+    signature: str | None = None
 
 
 class Part(msgspec.Struct, gc=False):
-    """One part of a content array: `text`, `refusal`, or Mistral's `thinking`, which holds parts itself."""
+    """One part of a content array: `text`, `refusal`, Mistral's `thinking` or Databricks' `reasoning`."""
 
     type: str | None = None
     text: str | None = None
     thinking: "str | list[Part] | None" = None
     refusal: str | None = None
+    summary: list[SummaryPart] | None = None
 
 
 class ImageUrl(msgspec.Struct, gc=False):
@@ -102,6 +125,10 @@ class Delta(msgspec.Struct, gc=False):
     refusal: str | None = None
     function_call: Function | None = None
     images: list[Image | None] | None = None
+    thinking_blocks: object = None
+    reasoning_opaque: object = None
+    extra_content: object = None
+    provider_specific_fields: object = None
 
 
 class Choice(msgspec.Struct, gc=False):
@@ -138,6 +165,7 @@ class Event(msgspec.Struct, gc=False):
     error: object = None
     x_groq: XGroq | None = None
     base_resp: BaseResponse | None = None
+    finish_reason: str | None = None
 
 
 class FirstEvent(Event, gc=False):
@@ -171,3 +199,21 @@ class Fault(msgspec.Struct, gc=False):
     error_type: object = None
     error_message: object = None
     errors: object = None
+
+
+class ReplayEntry(msgspec.Struct):
+    """The state of one block: the name that its reasoning came under, or a call's kind and what came with it."""
+
+    field: str | None = None
+    type: str | None = None
+    signature: str | None = None
+    extra_content: Mapping[str, object] | None = None
+    provider_specific_fields: Mapping[str, object] | None = None
+
+
+class ReplayState(msgspec.Struct):
+    """The replay state of one assistant turn on this wire."""
+
+    blocks: tuple[ReplayEntry | None, ...]
+    reasoning_details: tuple[object, ...] | None = None
+    turn: Mapping[str, object] | None = None

@@ -1,17 +1,17 @@
-"""The judge: tries every promise of the contract on an adapter that it is given the means to make.
+"""Conformance checks: every rule of the contract that an adapter can keep, tried on one adapter.
 
-It takes a factory (endpoint → adapter) and a wire's description, drives the adapter against the mock provider, and says
-by rule number what is kept, what is not, with the exact stream, and what does not apply. It imports no adapter and no
+`check_adapter` takes a factory (endpoint → adapter) and a wire's description, drives the adapter against the mock
+provider, and reports by rule number: pass, fail with the exact stream, or not applicable. It imports no adapter and no
 pytest.
 """
 
 from limen.testing.conformance._check import CHECKS, Check
 from limen.testing.conformance._command import UsageError, run_check
-from limen.testing.conformance._judge import check_adapter, check_stream, rules
-from limen.testing.conformance._oddities import Oddity
+from limen.testing.conformance._endpoint import API_KEY, Endpoint, Factory
 from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome
 from limen.testing.conformance._report import Report, Result, page, table
-from limen.testing.conformance._wire import API_KEY, WIRES, Endpoint, Factory, WireDescription, wire_named
+from limen.testing.conformance._run import check_adapter, check_stream, rules
+from limen.testing.wires import WIRES, Oddity, WireDescription, wire_named
 
 __all__ = [
     "API_KEY",

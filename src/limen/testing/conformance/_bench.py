@@ -1,4 +1,4 @@
-"""The workbench of a check: a mock provider, the adapter under test, and calls between them."""
+"""Test bench of the checks: a mock provider, the adapter under test, and calls between them."""
 
 import asyncio
 import contextlib
@@ -18,9 +18,10 @@ from limen.contract import (
     ToolSpec,
     user,
 )
-from limen.testing.conformance._outcome import PATIENCE, Broken, Outcome, collect
-from limen.testing.conformance._wire import API_KEY, Endpoint, Factory, WireDescription
+from limen.testing.conformance._endpoint import API_KEY, Endpoint, Factory
+from limen.testing.conformance._outcome import STEP_TIMEOUT_S, Broken, Outcome, collect
 from limen.testing.server import MockProvider, RecordedRequest, Script
+from limen.testing.wires import WireDescription
 
 ROUTE: Final = "conformance"
 MODEL: Final = "conformance-model"
@@ -35,7 +36,7 @@ LIMITS: Final = Limits(event_bytes=200_000, error_bytes=10_000)
 
 
 class Bench:
-    """Makes calls and keeps what came of them. `outcome` of one specification is asked for once and remembered."""
+    """Makes calls and keeps their outcomes; `outcome` makes one call for each specification and caches it."""
 
     def __init__(self, factory: Factory, wire: WireDescription, mock: MockProvider) -> None:
         self.factory = factory
@@ -83,7 +84,7 @@ class Bench:
         return GenerateOptions(ROUTE, MODEL, history, tools=tools or None, signal=signal)
 
     async def outcome(self, specification: str) -> Outcome:
-        """Return what a plain request for a built-in scenario gives, such as `text+cut`."""
+        """Return the outcome of a plain request for a built-in scenario, such as `text+cut`."""
         if specification not in self._outcomes:
             self._outcomes[specification] = await self.call(specification)
         return self._outcomes[specification]
@@ -101,9 +102,9 @@ class Bench:
         name = what or (script if isinstance(script, str) else "a script")
         self.mock.use(script)
         before = len(self.mock.requests)
-        judged = adapter or self.adapter
+        tested = adapter or self.adapter
         try:
-            stream = judged.stream(options or self.options())
+            stream = tested.stream(options or self.options())
             outcome = await collect(name, stream, pause=pause)
         except (Broken, asyncio.CancelledError):
             raise
@@ -121,17 +122,17 @@ class Bench:
             ) from None
 
     async def aclose(self) -> None:
-        """Close every adapter that was made; what comes of it is judged by a check of its own."""
+        """Close every adapter that was made; a check of its own looks at the result."""
         for adapter in self._made:
             with contextlib.suppress(Exception):
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(STEP_TIMEOUT_S):
                     await adapter.aclose()
 
 
 @contextlib.asynccontextmanager
 async def bench_for(factory: Factory, wire: WireDescription) -> AsyncGenerator[Bench]:
     """Set up a provider and take everything down again."""
-    async with MockProvider(speakers=(wire.speaker,)) as mock:
+    async with MockProvider(wires=(wire,)) as mock:
         bench = Bench(factory, wire, mock)
         try:
             yield bench
@@ -147,7 +148,7 @@ def but(options: GenerateOptions, **changes: object) -> GenerateOptions:
 async def first_chunks(stream: AsyncIterator[StreamChunk], count: int) -> list[StreamChunk]:
     """Read so many chunks and no further."""
     chunks: list[StreamChunk] = []
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(STEP_TIMEOUT_S):
         while len(chunks) < count:
             chunks.append(await anext(stream))
     return chunks

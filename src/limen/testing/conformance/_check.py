@@ -1,4 +1,4 @@
-"""What a check is, and the table of all of them."""
+"""Checks as values, and the table of all of them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple

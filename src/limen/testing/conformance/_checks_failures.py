@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 from limen.contract import LlmError
 from limen.testing.conformance._bench import Bench
 from limen.testing.conformance._check import check
+from limen.testing.conformance._endpoint import API_KEY
 from limen.testing.conformance._outcome import NotApplicable, Outcome, require
-from limen.testing.conformance._wire import API_KEY
 from limen.testing.server import MockProvider
 
 
 class Expected(NamedTuple):
-    """What a fault must become: code, way (E1), phases (E6), and the text that had arrived."""
+    """Expected outcome of a fault: code, way (E1), phases (E6), and the text that had arrived."""
 
     code: str
     way: str
@@ -136,7 +136,7 @@ async def _transport(bench: Bench) -> None:
 
 @check("E6", "refused", "A refused connection is TRANSPORT in phase connect")
 async def _refused(bench: Bench) -> None:
-    outcome = await _unreachable(bench, MockProvider(speakers=(bench.wire.speaker,), listen="refuse"), "refused")
+    outcome = await _unreachable(bench, MockProvider(wires=(bench.wire,), listen="refuse"), "refused")
     outcome.expect_failure("TRANSPORT", way="raised", phases=("connect",))
 
 
@@ -197,10 +197,10 @@ async def _no_redirect(bench: Bench) -> None:
 
 @check("K6", "tls-verified", "A certificate that nobody vouches for is TRANSPORT, and so is no TLS at all")
 async def _tls_verified(bench: Bench) -> None:
-    plain = MockProvider(speakers=(bench.wire.speaker,), listen="plain-on-tls")
+    plain = MockProvider(wires=(bench.wire,), listen="plain-on-tls")
     outcome = await _unreachable(bench, plain, "plain HTTP on an https URL")
     outcome.expect_failure("TRANSPORT", way="raised", phases=("connect",))
-    signed = MockProvider(speakers=(bench.wire.speaker,), listen="tls")
+    signed = MockProvider(wires=(bench.wire,), listen="tls")
     try:
         outcome = await _unreachable(bench, signed, "a self-signed certificate")
     except RuntimeError as missing:

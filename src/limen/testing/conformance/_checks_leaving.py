@@ -8,7 +8,7 @@ from typing import Final
 from limen.contract import AbortController, LlmAdapter, StreamChunk, Timeouts
 from limen.testing.conformance._bench import Bench, first_chunks
 from limen.testing.conformance._check import check
-from limen.testing.conformance._outcome import PATIENCE, Broken, Outcome, close, collect
+from limen.testing.conformance._outcome import STEP_TIMEOUT_S, Broken, Outcome, close, collect
 from limen.testing.server import RecordedRequest, Script, Text, Turn
 
 SILENCES: Final = ("stall-before-headers", "stall-before-first-event", "stall-mid-stream", "keep-alives-forever")
@@ -34,8 +34,8 @@ async def _silent(
 
 
 async def _stalled(bench: Bench, number: int) -> RecordedRequest:
-    request = await bench.mock.request(number, timeout=PATIENCE)
-    await request.stalled.wait(PATIENCE)
+    request = await bench.mock.request(number, timeout=STEP_TIMEOUT_S)
+    await request.stalled.wait(STEP_TIMEOUT_S)
     return request
 
 
@@ -78,9 +78,9 @@ async def _cancel(bench: Bench) -> None:
     for silence in SILENCES:
         call, request = await _silent(bench, silence, AbortController())
         call.cancel()
-        await asyncio.wait({call}, timeout=PATIENCE)
+        await asyncio.wait({call}, timeout=STEP_TIMEOUT_S)
         nothing = Outcome(silence, (), None, ())
-        nothing.expect(call.done(), f"the task was cancelled, and ran on for {PATIENCE:g} s")
+        nothing.expect(call.done(), f"the task was cancelled, and ran on for {STEP_TIMEOUT_S:g} s")
         if not call.cancelled():
             raise Broken(f"{silence}: the task was cancelled, and the call swallowed it", _result(call))
         await bench.closed(request, CLOSE_WITHIN, "the task was cancelled", nothing)
@@ -122,7 +122,7 @@ async def _times_out(bench: Bench, adapter: LlmAdapter, silence: str, phases: tu
     outcome = await bench.call(f"text+{silence}", adapter=adapter)
     took = time.monotonic() - started
     outcome.expect_failure("TIMEOUT", way="raised", phases=phases)
-    outcome.expect(0.2 < took < PATIENCE - 1, f"a limit of 0.3 s passed after {took:.2f} s")
+    outcome.expect(0.2 < took < STEP_TIMEOUT_S - 1, f"a limit of 0.3 s passed after {took:.2f} s")
     await bench.closed(outcome.request, CLOSE_WITHIN, "the call timed out", outcome)
 
 
@@ -173,7 +173,7 @@ async def _reuse(bench: Bench) -> None:
     chunks: list[StreamChunk] = []
     for number in (first + 1, first + 2):
         chunks = [chunk async for chunk in bench.adapter.stream(bench.options())]
-        await (await bench.mock.request(number)).finished.wait(PATIENCE)
+        await (await bench.mock.request(number)).finished.wait(STEP_TIMEOUT_S)
         # The end of the body is on its way to the client, who has 50 ms for it.
         await asyncio.sleep(0.02)
     outcome = Outcome("two calls, one after the other", tuple(chunks), None, ())
@@ -188,10 +188,10 @@ async def _aclose(bench: Bench) -> None:
     number = len(bench.mock.requests) + 1
     chunks = tuple([chunk async for chunk in adapter.stream(bench.options())])
     request = await bench.mock.request(number)
-    await request.finished.wait(PATIENCE)
+    await request.finished.wait(STEP_TIMEOUT_S)
     outcome = Outcome("a call on an adapter that is then closed", chunks, None, (request,))
     for _ in range(2):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(STEP_TIMEOUT_S):
             await adapter.aclose()
     await bench.closed(outcome.request, CLOSE_WITHIN, "the adapter was closed", outcome)
 

@@ -83,7 +83,7 @@ def _body(outcome: Outcome) -> str:
 
 
 def _refused(outcome: Outcome) -> bool:
-    """Whether the call was refused as unsupported; then before any I/O."""
+    """Return whether the call was refused as unsupported; a refusal after a request is `Broken`."""
     if outcome.failure is None or outcome.failure.code not in _UNSUPPORTED:
         return False
     outcome.expect(outcome.way == "raised", f"the refusal came {outcome.way}, expected raised")

@@ -23,8 +23,8 @@ from limen.contract import (
 from limen.runtime import LlmRuntime
 from limen.testing.conformance._bench import MODEL, QUESTION, ROUTE, Bench, but
 from limen.testing.conformance._check import check
+from limen.testing.conformance._endpoint import API_KEY
 from limen.testing.conformance._outcome import Broken, NotApplicable, Outcome, collect, require
-from limen.testing.conformance._wire import API_KEY
 
 _WITH_STATE: Final = ("reasoning-tools", "redacted", "tools", "reasoning", "text")
 
@@ -229,7 +229,7 @@ async def _prepared(bench: Bench) -> None:
 async def _one_model(bench: Bench) -> None:
     for model in (MODEL, "limen/unlisted:model"):
         info: object = await bench.adapter.resolve_model(ROUTE, model)
-        if not isinstance(info, ModelInfo):  # pyright: ignore[reportUnnecessaryIsInstance] - it is what is judged
+        if not isinstance(info, ModelInfo):  # pyright: ignore[reportUnnecessaryIsInstance] - it is what is checked
             raise Broken(f"resolve_model returned a {type(info).__name__}, no ModelInfo")
         found = (info.provider, info.id)
         require(found == (ROUTE, model), f"asked for {ROUTE}/{model}, resolve_model answered for {'/'.join(found)}")

@@ -1,4 +1,4 @@
-"""`limen check module:factory --wire NAME`: the judge as a command."""
+"""Command `limen check module:factory --wire NAME`: the conformance checks on an adapter."""
 
 import asyncio
 import importlib
@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from limen.contract import LlmAdapter
-from limen.testing.conformance._judge import check_adapter
+from limen.testing.conformance._endpoint import Endpoint, Factory
 from limen.testing.conformance._report import Report, page, table
-from limen.testing.conformance._wire import Endpoint, Factory, WireDescription, wire_named
+from limen.testing.conformance._run import check_adapter
+from limen.testing.wires import WireDescription, wire_named
 
 
 class UsageError(ValueError):
-    """The command was called wrongly; the text says how."""
+    """Wrong use of the command; the text says how."""
 
 
 def run_check(
@@ -24,18 +25,22 @@ def run_check(
     basics: bool = False,
     write: Callable[[str], object] = print,
 ) -> int:
-    """Judge the adapter that `target` makes, write the table, and return the exit code: 0, or 1 for a failure.
+    """Check the adapter that `target` makes, write the table, and return the exit code: 0, or 1 for a failure.
 
     `target` is `module:factory`; `wire` a name such as `openai-chat`, or `module:description` for a wire of one's own.
-    `report` is a file to write the same as one HTML page. Raises `UsageError` for what cannot be found (exit code 2).
+    `report` is a file to write the same as one HTML page. Raises `UsageError` for what cannot be found (exit code 2),
+    and where h11 is missing.
     """
     factory = _factory(target)
     description = _wire(wire)
-    found = asyncio.run(check_adapter(factory, description, basics=basics))
-    return _told(found, report, write)
+    try:
+        found = asyncio.run(check_adapter(factory, description, basics=basics))
+    except ModuleNotFoundError as missing:
+        raise UsageError(str(missing)) from None
+    return _written(found, report, write)
 
 
-def _told(found: Report, report: str | None, write: Callable[[str], object]) -> int:
+def _written(found: Report, report: str | None, write: Callable[[str], object]) -> int:
     write(table(found))
     if report is not None:
         try:

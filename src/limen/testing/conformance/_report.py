@@ -1,4 +1,4 @@
-"""What the judge found, by rule number: as values, as a table, as one self-contained page."""
+"""Report of the checks by rule number: as values, as a table, as one self-contained page."""
 
 import html
 from collections.abc import Sequence
@@ -29,12 +29,12 @@ class Report(NamedTuple):
 
     @property
     def failures(self) -> list[Result]:
-        """What the adapter does not keep."""
+        """Results of the checks that failed."""
         return [result for result in self.results if result.verdict == "fail"]
 
     @property
     def passed(self) -> bool:
-        """Whether it keeps everything that applies."""
+        """True if no check failed."""
         return not self.failures
 
     def rule(self, number: str) -> list[Result]:

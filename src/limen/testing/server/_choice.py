@@ -1,12 +1,12 @@
-"""Which script answers a request: by its path, by its model's name, or by what the server was given."""
+"""Choice of the script that answers a request: by its path, its model's name, or what the server was given."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from limen.testing.scripts import Script
 from limen.testing.server._faults import fault_named
 from limen.testing.server._recorded import RecordedRequest
 from limen.testing.server._scenarios import SCENARIOS
-from limen.testing.server._script import Script
 
 OneScript: TypeAlias = Script | str
 Source: TypeAlias = OneScript | Sequence[OneScript] | Callable[[RecordedRequest], OneScript]
@@ -17,7 +17,7 @@ PATH_PREFIX = "/s/"
 
 
 class UnknownScenario(ValueError):
-    """A specification names a scenario or a fault that there is not."""
+    """Specification with an unknown scenario or fault."""
 
 
 def script_of(given: OneScript) -> Script:

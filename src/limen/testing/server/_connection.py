@@ -1,23 +1,41 @@
-"""One connection: h11 reads requests, this file writes answers byte by byte as their steps say."""
+"""One connection: h11 reads requests, and answers are written byte by byte as their steps say."""
 
 import asyncio
-import asyncio.trsock
 import itertools
 import os
 import socket
 import struct
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Final, assert_never
+from typing import Final, Protocol, assert_never, runtime_checkable
 
 import h11
 
-from limen.testing.server._answer import Answer, BrokenFraming, Chatter, HangUp, Reset, Send, Stall, Step
+from limen.testing.scripts import Answer, BrokenFraming, HangUp, RepeatForever, Reset, Send, Stall, Step
 from limen.testing.server._recorded import RecordedRequest
 
 _NUMBERS: Final = itertools.count(1)
 
 Respond = Callable[[RecordedRequest], Answer]
+
+
+@runtime_checkable
+class _Transport(Protocol):
+    """The methods of a stream transport that are used here."""
+
+    def write(self, data: bytes) -> None: ...
+    def close(self) -> None: ...
+    def abort(self) -> None: ...
+    def is_closing(self) -> bool: ...
+    def get_extra_info(self, name: str) -> object: ...
+    def set_write_buffer_limits(self, high: int | None = None) -> None: ...
+
+
+@runtime_checkable
+class _Socket(Protocol):
+    """The method of a transport's socket that is used here."""
+
+    def setsockopt(self, level: int, option: int, value: bytes) -> None: ...
 
 
 class _Gone(Exception):
@@ -31,7 +49,7 @@ class Connection(asyncio.Protocol):
         self._respond = respond
         self._number = next(_NUMBERS)
         self._all = open_connections
-        self._transport: asyncio.Transport | None = None
+        self._transport: _Transport | None = None
         self._parser = h11.Connection(h11.SERVER)
         self._head: h11.Request | None = None
         self._body: list[bytes] = []
@@ -42,7 +60,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin; every write is handed to the kernel before the next step."""
-        assert isinstance(transport, asyncio.Transport)
+        # By its methods: uvloop's transport is no asyncio.Transport.
+        assert isinstance(transport, _Transport)
         self._transport = transport
         if transport.get_extra_info("ssl_object") is None:
             # With a limit of 0 the standard library's TLS transport pauses and never resumes (3.11).
@@ -55,7 +74,7 @@ class Connection(asyncio.Protocol):
             self._parser.receive_data(data)
             self._read()
         except h11.RemoteProtocolError:
-            # What a client sends that is no HTTP, a TLS greeting for one, gets words in plain text.
+            # What a client sends that is no HTTP, a TLS greeting for one, gets an answer in plain HTTP.
             self._write(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
             self._close()
 
@@ -142,7 +161,7 @@ class Connection(asyncio.Protocol):
             case Stall():
                 record.stalled.set()
                 await record.released.wait()
-            case Chatter(data=data, every_ms=pause):
+            case RepeatForever(data=data, every_ms=pause):
                 record.stalled.set()
                 while not record.released:
                     await self._send(_chunk(data) if chunked else data)
@@ -181,7 +200,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return
         raw: object = self._transport.get_extra_info("socket")
-        if isinstance(raw, asyncio.trsock.TransportSocket):
+        if isinstance(raw, _Socket):
             # On, 0 seconds: two shorts on Windows, two ints elsewhere.
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("hh" if os.name == "nt" else "ii", 1, 0))
         self._transport.abort()

@@ -1,30 +1,31 @@
-"""What a fault is: a named edit of one answer, and the moment at which it is made."""
+"""Faults as values: a named edit of one answer, and the stage at which it is made."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from limen.testing.server._answer import Answer, Ask, Send, Step
-from limen.testing.server._script import Turn
-from limen.testing.server._speaker import Speaker
+from limen.testing.scripts import Answer, MockWire, RequestFacts, Send, Step, Turn
 
 
-class Scene(NamedTuple):
-    """What a fault may need to know of the exchange that it spoils."""
+class FaultContext(NamedTuple):
+    """Facts of the exchange that a fault may need.
 
-    speaker: Speaker
+    The wire, the turn, the request's facts, the URL of the origin that redirects point to, the key that was sent.
+    """
+
+    wire: MockWire
     turn: Turn
-    ask: Ask
+    facts: RequestFacts
     elsewhere: str
     credential: str = ""
 
 
-Edit = Callable[[Answer, Scene], Answer]
+Edit = Callable[[Answer, FaultContext], Answer]
 
 
 class Fault(NamedTuple):
-    """A named edit.
+    """Named edit of an answer.
 
     Faults of a script are applied by stage, whatever their order in the script: first what the wire says, then
     where the connection breaks, last how the bytes are cut. So any of them go together.

@@ -1,11 +1,11 @@
-"""All faults by name, and how several of them are applied to one answer."""
+"""Table of all faults by name; several of them applied to one answer."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from limen.testing.server._answer import Answer
-from limen.testing.server._fault import Fault, Scene
+from limen.testing.scripts import Answer
+from limen.testing.server._fault import Fault, FaultContext
 from limen.testing.server._faults_bytes import BYTE_FAULTS
 from limen.testing.server._faults_events import EVENT_FAULTS
 from limen.testing.server._faults_status import STATUS_FAULTS
@@ -15,13 +15,13 @@ _STAGES: Final = ("events", "connection", "bytes")
 _ORDER: Final = {name: place for place, name in enumerate(FAULTS)}
 
 
-def spoil(answer: Answer, names: Iterable[str], scene: Scene) -> Answer:
+def apply_faults(answer: Answer, names: Iterable[str], context: FaultContext) -> Answer:
     """Apply the faults of these names, by stage and then in the order of the table."""
     chosen = sorted(
         {fault_named(name) for name in names}, key=lambda fault: (_STAGES.index(fault.stage), _ORDER[fault.name])
     )
     for fault in chosen:
-        answer = fault.edit(answer, scene)
+        answer = fault.edit(answer, context)
     return answer
 
 

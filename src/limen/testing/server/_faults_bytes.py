@@ -5,72 +5,72 @@ from typing import Final
 
 import msgspec
 
-from limen.testing.server._answer import Answer, BrokenFraming, Chatter, HangUp, Reset, Send, Stall, Step
-from limen.testing.server._fault import Edit, Fault, Scene, inserted, middle, place_of, with_steps
+from limen.testing.scripts import Answer, BrokenFraming, HangUp, RepeatForever, Reset, Send, Stall, Step
+from limen.testing.server._fault import Edit, Fault, FaultContext, inserted, middle, place_of, with_steps
 
 
 def _before_head(step: Step) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
+    def edit(answer: Answer, context: FaultContext) -> Answer:
         return msgspec.structs.replace(answer, before_head=(*answer.before_head, step))
 
     return edit
 
 
 def _first(step: Step) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
+    def edit(answer: Answer, context: FaultContext) -> Answer:
         return with_steps(answer, [step, *answer.steps])
 
     return edit
 
 
 def _midway(step: Step) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
+    def edit(answer: Answer, context: FaultContext) -> Answer:
         return with_steps(answer, inserted(answer.steps, middle(answer.steps), step))
 
     return edit
 
 
 def _last(step: Step) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
+    def edit(answer: Answer, context: FaultContext) -> Answer:
         return with_steps(answer, [*answer.steps, step])
 
     return edit
 
 
 def _after_finish(step: Step) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
+    def edit(answer: Answer, context: FaultContext) -> Answer:
         return with_steps(answer, inserted(answer.steps, place_of(answer.steps, "finish") + 1, step))
 
     return edit
 
 
-def _chatter(answer: Answer, scene: Scene) -> Answer:
-    return with_steps(answer, [Chatter(scene.speaker.keep_alive()), *answer.steps])
+def _keep_alives(answer: Answer, context: FaultContext) -> Answer:
+    return with_steps(answer, [RepeatForever(context.wire.keep_alive()), *answer.steps])
 
 
-def _chatter_midway(answer: Answer, scene: Scene) -> Answer:
-    step = Chatter(scene.speaker.keep_alive())
+def _keep_alives_midway(answer: Answer, context: FaultContext) -> Answer:
+    step = RepeatForever(context.wire.keep_alive())
     return with_steps(answer, inserted(answer.steps, middle(answer.steps), step))
 
 
-def _to_end_of_connection(answer: Answer, scene: Scene) -> Answer:
+def _to_end_of_connection(answer: Answer, context: FaultContext) -> Answer:
     return msgspec.structs.replace(answer, framing="close")
 
 
 def _header(name: str, value: str) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
+    def edit(answer: Answer, context: FaultContext) -> Answer:
         return answer.with_header(name, value)
 
     return edit
 
 
-def _broken_gzip(answer: Answer, scene: Scene) -> Answer:
+def _broken_gzip(answer: Answer, context: FaultContext) -> Answer:
     steps: list[Step] = [Send("content", b"\x1f\x8b\x08\x00this is no deflate stream")]
     return with_steps(answer, steps).with_header("content-encoding", "gzip")
 
 
 def _cutting(split: Callable[[bytes], Iterator[bytes]]) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
+    def edit(answer: Answer, context: FaultContext) -> Answer:
         steps: list[Step] = []
         for step in answer.steps:
             if isinstance(step, Send):
@@ -111,7 +111,7 @@ def _inside_crlf(data: bytes) -> Iterator[bytes]:
         yield b"\n" + line + (b"\r" if place < len(rest) - 1 else b"")
 
 
-def _bom(answer: Answer, scene: Scene) -> Answer:
+def _bom(answer: Answer, context: FaultContext) -> Answer:
     return with_steps(answer, [Send("noise", b"\xef\xbb\xbf"), *answer.steps])
 
 
@@ -123,8 +123,8 @@ _CONNECTION: Final[Sequence[tuple[str, str, Edit]]] = (
     ("stall-mid-stream", "half of the content, then silence", _midway(Stall())),
     ("stall-after-finish", "everything up to the finish, then silence", _after_finish(Stall())),
     ("stall-at-end", "everything with the end marker, then silence: the body does not end", _last(Stall())),
-    ("keep-alives-forever", "the head, then nothing but keep-alives", _chatter),
-    ("keep-alives-mid-stream", "half of the content, then nothing but keep-alives", _chatter_midway),
+    ("keep-alives-forever", "the head, then nothing but keep-alives", _keep_alives),
+    ("keep-alives-mid-stream", "half of the content, then nothing but keep-alives", _keep_alives_midway),
     ("reset-first", "the head, then RST", _first(Reset())),
     ("reset-mid-stream", "half of the content, then RST", _midway(Reset())),
     ("reset-at-end", "everything with the end marker, then RST", _last(Reset())),

@@ -5,62 +5,62 @@ from typing import Final
 
 import msgspec
 
-from limen.testing.server._answer import ERRORS, Answer, ProviderError, Send, Step
-from limen.testing.server._fault import Edit, Fault, Scene, inserted, middle, place_of, with_steps, without
+from limen.testing.scripts import ERRORS, Answer, ProviderError, Send, Step
+from limen.testing.server._fault import Edit, Fault, FaultContext, inserted, middle, place_of, with_steps, without
 
 MORE_TEXT: Final = " And more."
 HUGE_BYTES: Final = 1024 * 1024
 
 
-def _cut(answer: Answer, scene: Scene) -> Answer:
+def _cut(answer: Answer, context: FaultContext) -> Answer:
     return with_steps(answer, answer.steps[: middle(answer.steps)])
 
 
-def _no_end_marker(answer: Answer, scene: Scene) -> Answer:
+def _no_end_marker(answer: Answer, context: FaultContext) -> Answer:
     return with_steps(answer, without(answer.steps, "end"))
 
 
-def _no_finish(answer: Answer, scene: Scene) -> Answer:
+def _no_finish(answer: Answer, context: FaultContext) -> Answer:
     return with_steps(answer, without(answer.steps, "finish"))
 
 
-def _nothing(answer: Answer, scene: Scene) -> Answer:
+def _nothing(answer: Answer, context: FaultContext) -> Answer:
     return with_steps(answer, ())
 
 
-def _keep_alives_only(answer: Answer, scene: Scene) -> Answer:
-    return with_steps(answer, [Send("noise", scene.speaker.keep_alive())] * 3)
+def _keep_alives_only(answer: Answer, context: FaultContext) -> Answer:
+    return with_steps(answer, [Send("noise", context.wire.keep_alive())] * 3)
 
 
-def _keep_alives_between(answer: Answer, scene: Scene) -> Answer:
-    alive = Send("noise", scene.speaker.keep_alive())
+def _keep_alives_between(answer: Answer, context: FaultContext) -> Answer:
+    alive = Send("noise", context.wire.keep_alive())
     steps: list[Step] = [alive]
     for step in answer.steps:
         steps += (step, alive)
     return with_steps(answer, steps)
 
 
-def _error_event(answer: Answer, scene: Scene) -> Answer:
-    return with_steps(answer, [*answer.steps[: middle(answer.steps)], scene.speaker.error_event(ERRORS[500])])
+def _error_event(answer: Answer, context: FaultContext) -> Answer:
+    return with_steps(answer, [*answer.steps[: middle(answer.steps)], context.wire.error_event(ERRORS[500])])
 
 
-def _error_event_then_end(answer: Answer, scene: Scene) -> Answer:
+def _error_event_then_end(answer: Answer, context: FaultContext) -> Answer:
     steps = answer.steps
     return with_steps(
-        answer, [*steps[: middle(steps)], scene.speaker.error_event(ERRORS[500]), *steps[place_of(steps, "end") :]]
+        answer, [*steps[: middle(steps)], context.wire.error_event(ERRORS[500]), *steps[place_of(steps, "end") :]]
     )
 
 
-def _overloaded_event(answer: Answer, scene: Scene) -> Answer:
-    return with_steps(answer, [*answer.steps[: middle(answer.steps)], scene.speaker.error_event(ERRORS[529])])
+def _overloaded_event(answer: Answer, context: FaultContext) -> Answer:
+    return with_steps(answer, [*answer.steps[: middle(answer.steps)], context.wire.error_event(ERRORS[529])])
 
 
-def _error_first(answer: Answer, scene: Scene) -> Answer:
-    return with_steps(answer, [scene.speaker.error_event(ERRORS[529])])
+def _error_first(answer: Answer, context: FaultContext) -> Answer:
+    return with_steps(answer, [context.wire.error_event(ERRORS[529])])
 
 
 def _twice(kind: str) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
+    def edit(answer: Answer, context: FaultContext) -> Answer:
         steps: list[Step] = []
         for step in answer.steps:
             steps.append(step)
@@ -71,57 +71,57 @@ def _twice(kind: str) -> Edit:
     return edit
 
 
-def _usage_twice(answer: Answer, scene: Scene) -> Answer:
+def _usage_twice(answer: Answer, context: FaultContext) -> Answer:
     # A wire without a usage event of its own carries usage in its finish.
     kind = "usage" if place_of(answer.steps, "usage") < len(answer.steps) else "finish"
-    return _twice(kind)(answer, scene)
+    return _twice(kind)(answer, context)
 
 
-def _content_after_finish(answer: Answer, scene: Scene) -> Answer:
+def _content_after_finish(answer: Answer, context: FaultContext) -> Answer:
     blocks = sum(1 for step in answer.steps if isinstance(step, Send) and step.kind == "open") - 1
     after = place_of(answer.steps, "finish") + 1
-    return with_steps(answer, inserted(answer.steps, after, *scene.speaker.more_text(MORE_TEXT, blocks)))
+    return with_steps(answer, inserted(answer.steps, after, *context.wire.more_text(MORE_TEXT, blocks)))
 
 
-def _content_after_end(answer: Answer, scene: Scene) -> Answer:
-    return with_steps(answer, [*answer.steps, *scene.speaker.more_text(MORE_TEXT, 0)])
+def _content_after_end(answer: Answer, context: FaultContext) -> Answer:
+    return with_steps(answer, [*answer.steps, *context.wire.more_text(MORE_TEXT, 0)])
 
 
 def _broken(shape: str) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
-        return with_steps(answer, inserted(answer.steps, middle(answer.steps), scene.speaker.broken(shape)))
+    def edit(answer: Answer, context: FaultContext) -> Answer:
+        return with_steps(answer, inserted(answer.steps, middle(answer.steps), context.wire.broken(shape)))
 
     return edit
 
 
-def _huge_event(answer: Answer, scene: Scene) -> Answer:
-    return with_steps(answer, inserted(answer.steps, middle(answer.steps), scene.speaker.padded(HUGE_BYTES)))
+def _huge_event(answer: Answer, context: FaultContext) -> Answer:
+    return with_steps(answer, inserted(answer.steps, middle(answer.steps), context.wire.padded(HUGE_BYTES)))
 
 
-def _whole(answer: Answer, scene: Scene) -> Answer:
-    body = scene.speaker.whole(scene.turn, scene.ask)
+def _whole(answer: Answer, context: FaultContext) -> Answer:
+    body = context.wire.whole(context.turn, context.facts)
     return _json(answer, body)
 
 
-def _whole_cut(answer: Answer, scene: Scene) -> Answer:
-    body = scene.speaker.whole(scene.turn, scene.ask)
+def _whole_cut(answer: Answer, context: FaultContext) -> Answer:
+    body = context.wire.whole(context.turn, context.facts)
     return _json(answer, body[: len(body) // 2])
 
 
-def _json_error(answer: Answer, scene: Scene) -> Answer:
-    return _json(answer, scene.speaker.error_body(ERRORS[500]))
+def _json_error(answer: Answer, context: FaultContext) -> Answer:
+    return _json(answer, context.wire.error_body(ERRORS[500]))
 
 
-def _json_other(answer: Answer, scene: Scene) -> Answer:
+def _json_other(answer: Answer, context: FaultContext) -> Answer:
     return _json(answer, b'{"status":"queued","position":3}')
 
 
-def _html(answer: Answer, scene: Scene) -> Answer:
+def _html(answer: Answer, context: FaultContext) -> Answer:
     page = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Please sign in.</body></html>"
     return with_steps(answer, [Send("content", page)]).with_header("content-type", "text/html; charset=utf-8")
 
 
-def _text(answer: Answer, scene: Scene) -> Answer:
+def _text(answer: Answer, context: FaultContext) -> Answer:
     return with_steps(answer, [Send("content", b"upstream connect error")]).with_header("content-type", "text/plain")
 
 
@@ -133,13 +133,13 @@ def _json(answer: Answer, body: bytes) -> Answer:
     )
 
 
-def failed(answer: Answer, scene: Scene, error: ProviderError) -> Answer:
+def failed(answer: Answer, context: FaultContext, error: ProviderError) -> Answer:
     """Return a failed answer in the wire's own form."""
-    body = scene.speaker.error_body(error)
-    spoiled = msgspec.structs.replace(
+    body = context.wire.error_body(error)
+    changed = msgspec.structs.replace(
         answer, status=error.status, steps=(Send("content", body),), framing="length", delay_ms=0
     )
-    return spoiled.with_header("content-type", "application/json")
+    return changed.with_header("content-type", "application/json")
 
 
 _EDITS: Final[Sequence[tuple[str, str, Edit]]] = (

@@ -7,50 +7,50 @@ from typing import Final
 
 import msgspec
 
-from limen.testing.server._answer import ERRORS, Answer, ProviderError, Send, Stall
-from limen.testing.server._fault import Edit, Fault, Scene, with_steps
+from limen.testing.scripts import ERRORS, Answer, ProviderError, Send, Stall
+from limen.testing.server._fault import Edit, Fault, FaultContext, with_steps
 from limen.testing.server._faults_events import failed
 
 RETRY_DATE_SECONDS: Final = 30
 
 
 def _status(error: ProviderError, *headers: tuple[str, str]) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
-        spoiled = failed(answer, scene, error)
+    def edit(answer: Answer, context: FaultContext) -> Answer:
+        changed = failed(answer, context, error)
         for name, value in headers:
-            spoiled = spoiled.with_header(name, value)
-        return spoiled
+            changed = changed.with_header(name, value)
+        return changed
 
     return edit
 
 
-def _retry_date(answer: Answer, scene: Scene) -> Answer:
+def _retry_date(answer: Answer, context: FaultContext) -> Answer:
     moment = datetime.now(UTC) + timedelta(seconds=RETRY_DATE_SECONDS)
-    return failed(answer, scene, ERRORS[429]).with_header("retry-after", format_datetime(moment, usegmt=True))
+    return failed(answer, context, ERRORS[429]).with_header("retry-after", format_datetime(moment, usegmt=True))
 
 
-def _echo(answer: Answer, scene: Scene) -> Answer:
-    message = f"Incorrect API key provided: {scene.credential}"
-    return failed(answer, scene, ERRORS[401]._replace(message=message))
+def _echo(answer: Answer, context: FaultContext) -> Answer:
+    message = f"Incorrect API key provided: {context.credential}"
+    return failed(answer, context, ERRORS[401]._replace(message=message))
 
 
 def _body(status: int, body: bytes, content_type: str) -> Edit:
-    def edit(answer: Answer, scene: Scene) -> Answer:
-        spoiled = failed(answer, scene, ERRORS[status])
-        return with_steps(spoiled, [Send("content", body)]).with_header("content-type", content_type)
+    def edit(answer: Answer, context: FaultContext) -> Answer:
+        changed = failed(answer, context, ERRORS[status])
+        return with_steps(changed, [Send("content", body)]).with_header("content-type", content_type)
 
     return edit
 
 
-def _stalled_body(answer: Answer, scene: Scene) -> Answer:
-    spoiled = failed(answer, scene, ERRORS[500])
-    return msgspec.structs.replace(spoiled, steps=(*spoiled.steps, Stall()), framing="chunked")
+def _stalled_body(answer: Answer, context: FaultContext) -> Answer:
+    changed = failed(answer, context, ERRORS[500])
+    return msgspec.structs.replace(changed, steps=(*changed.steps, Stall()), framing="chunked")
 
 
-def _redirect(answer: Answer, scene: Scene) -> Answer:
+def _redirect(answer: Answer, context: FaultContext) -> Answer:
     body = Send("content", b"elsewhere")
-    spoiled = msgspec.structs.replace(answer, status=307, steps=(body,), framing="length", delay_ms=0)
-    return spoiled.with_header("content-type", "text/plain").with_header("location", scene.elsewhere)
+    changed = msgspec.structs.replace(answer, status=307, steps=(body,), framing="length", delay_ms=0)
+    return changed.with_header("content-type", "text/plain").with_header("location", context.elsewhere)
 
 
 _LIMIT: Final = ERRORS[429]

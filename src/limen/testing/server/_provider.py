@@ -1,4 +1,4 @@
-"""The mock provider: a real server on loopback, in the test's own loop or in a thread of its own."""
+"""Mock provider: a real server on loopback, in the test's own loop or in a thread of its own."""
 
 import asyncio
 import asyncio.trsock
@@ -7,32 +7,31 @@ import ssl
 import threading
 from collections.abc import Coroutine, Sequence
 from types import TracebackType
-from typing import Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
-from limen.testing.server._answer import Answer
-from limen.testing.server._chat import ChatSpeaker
+from limen.testing.scripts import Answer
 from limen.testing.server._choice import PATH_PREFIX, Choice, Source, script_of
-from limen.testing.server._connection import Connection, Respond
-from limen.testing.server._messages import MessagesSpeaker
-from limen.testing.server._occasion import Occasion
 from limen.testing.server._recorded import RecordedRequest
 from limen.testing.server._respond import Responder, stray
-from limen.testing.server._speaker import Speaker
+from limen.testing.server._threadsafe_event import ThreadsafeEvent
 from limen.testing.server._tls import self_signed
+from limen.testing.wires import WIRES, WireDescription
 
-SPEAKERS: Final[Sequence[Speaker]] = (ChatSpeaker(), MessagesSpeaker())
+if TYPE_CHECKING:
+    from limen.testing.server._connection import Connection, Respond
 
 Listen: TypeAlias = Literal["http", "refuse", "tls", "plain-on-tls"]
 """How the port behaves: see `MockProvider`."""
 
 
 class MockProvider:
-    """A provider that says what it is told and misbehaves on command.
+    """Provider on loopback that answers what a script says and misbehaves on command.
 
     `async with MockProvider("tools") as mock` runs it on the current loop, `with MockProvider() as mock` in a thread
     of its own. What it answers is a `Script`, a specification such as `"text+cut"`, a list of either to answer one
     request each, or a function of the request; a client may also choose by the model `mock-<specification>` or by
-    `base_url(wire, specification)`. `faults` are added to whatever is chosen.
+    `base_url(wire, specification)`. `faults` are added to whatever is chosen. `wires` describes further wires, which
+    are asked before limen's own. Starting it needs h11; without it that is a `ModuleNotFoundError`.
 
     `listen` is `http`; `refuse` holds a port where nobody listens; `tls` speaks TLS with a self-signed certificate;
     `plain-on-tls` gives out an `https` URL and speaks plain HTTP there.
@@ -43,20 +42,20 @@ class MockProvider:
         script: Source | None = None,
         *,
         faults: Sequence[str] = (),
-        speakers: Sequence[Speaker] = (),
+        wires: Sequence[WireDescription] = (),
         host: str = "127.0.0.1",
         port: int = 0,
         listen: Listen = "http",
     ) -> None:
-        self._speakers = (*speakers, *SPEAKERS)
-        self._responder = Responder(self._speakers, Choice(script, faults))
+        self._wires = tuple(description.mock for description in (*wires, *WIRES.values()))
+        self._responder = Responder(self._wires, Choice(script, faults))
         self._host = host
         self._port = port
         self._listen = listen
         self._connections: set[Connection] = set()
         self._servers: list[asyncio.Server] = []
         self._held: socket.socket | None = None
-        self._waiting: list[tuple[int, Occasion]] = []
+        self._waiting: list[tuple[int, ThreadsafeEvent]] = []
         self._thread: _LoopThread | None = None
         self.requests: list[RecordedRequest] = []
         """Every request in the order of arrival."""
@@ -70,14 +69,14 @@ class MockProvider:
         return f"{scheme}://{self._host}:{self._port}"
 
     def base_url(self, wire: str, specification: str | None = None) -> str:
-        """Return what a client of that wire is given as its base URL; a specification chooses what it answers."""
-        speaker = next((one for one in self._speakers if one.name == wire), None)
-        if speaker is None:
-            raise ValueError(f"the mock provider speaks {', '.join(one.name for one in self._speakers)}, not {wire!r}")
+        """Return the base URL for a client of that wire; a specification chooses what is answered there."""
+        served = next((one for one in self._wires if one.name == wire), None)
+        if served is None:
+            raise ValueError(f"the mock provider speaks {', '.join(one.name for one in self._wires)}, not {wire!r}")
         if specification is None:
-            return self.url + speaker.base_path
+            return self.url + served.base_path
         script_of(specification)
-        return f"{self.url}{PATH_PREFIX}{specification}{speaker.base_path}"
+        return f"{self.url}{PATH_PREFIX}{specification}{served.base_path}"
 
     def use(self, script: Source, *faults: str) -> None:
         """Answer with this from now on."""
@@ -89,7 +88,7 @@ class MockProvider:
         return self.requests[number - 1]
 
     def request_blocking(self, number: int = 1, *, timeout: float | None = 10) -> RecordedRequest:
-        """Do the same without a loop."""
+        """Block the thread until that many requests have arrived, and return that one."""
         self._arrival(number).wait_blocking(timeout)
         return self.requests[number - 1]
 
@@ -130,8 +129,13 @@ class MockProvider:
         await self.aclose()
 
     def __enter__(self) -> Self:
-        self._thread = _LoopThread()
-        self._thread.run(self.start())
+        thread = _LoopThread()
+        try:
+            thread.run(self.start())
+        except BaseException:
+            thread.stop()
+            raise
+        self._thread = thread
         return self
 
     def __exit__(
@@ -142,10 +146,11 @@ class MockProvider:
             self._thread.stop()
             self._thread = None
 
-    async def _serve(self, respond: Respond, port: int, context: ssl.SSLContext | None) -> int:
+    async def _serve(self, respond: "Respond", port: int, context: ssl.SSLContext | None) -> int:
+        connection = _connection()
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
-            lambda: Connection(respond, self._connections), self._host, port, ssl=context, backlog=4096
+            lambda: connection(respond, self._connections), self._host, port, ssl=context, backlog=4096
         )
         self._servers.append(server)
         return _port(server.sockets[0])
@@ -153,17 +158,17 @@ class MockProvider:
     def _record(self, request: RecordedRequest) -> Answer:
         answer = self._responder.answer(request)
         self.requests.append(request)
-        for number, occasion in self._waiting:
+        for number, event in self._waiting:
             if number <= len(self.requests):
-                occasion.set()
+                event.set()
         return answer
 
-    def _arrival(self, number: int) -> Occasion:
-        occasion = Occasion()
-        self._waiting.append((number, occasion))
+    def _arrival(self, number: int) -> ThreadsafeEvent:
+        event = ThreadsafeEvent()
+        self._waiting.append((number, event))
         if number <= len(self.requests):
-            occasion.set()
-        return occasion
+            event.set()
+        return event
 
 
 class _LoopThread:
@@ -183,6 +188,17 @@ class _LoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def _connection() -> "type[Connection]":
+    """Load the one module that needs h11: scripts, descriptions and `check_stream` do without."""
+    try:
+        from limen.testing.server._connection import Connection
+    except ModuleNotFoundError as missing:
+        if missing.name != "h11":
+            raise
+        raise ModuleNotFoundError("the mock provider needs h11: pip install 'limen[mock]'", name="h11") from None
+    return Connection
 
 
 def _port(bound: socket.socket | asyncio.trsock.TransportSocket) -> int:

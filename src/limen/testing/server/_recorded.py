@@ -1,15 +1,15 @@
-"""A request as the mock provider received it, and what became of it."""
+"""Record of a request that the mock provider received, and of its answer's progress."""
 
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from limen.testing.server._occasion import Occasion
-from limen.testing.server._speaker import field_of, items_of
+from limen.testing.scripts import field_of, items_of
+from limen.testing.server._threadsafe_event import ThreadsafeEvent
 
 
 class RecordedRequest:
-    """Method, path, headers and body; and five occasions, each awaitable from any loop or thread, each with its time.
+    """Method, path, headers and body; and five events, each awaitable from any loop or thread, each with its time.
 
     `arrived` has happened; `stalled` happens when the server has written all that comes before a silence, `finished`
     when it has written the whole answer, `closed` when the client's end of the connection is gone. `release()` ends a
@@ -24,12 +24,12 @@ class RecordedRequest:
         self.wire: str | None = None
         self.connection = 0
         """The number of the connection that it came on; requests with one number shared it."""
-        self.arrived = Occasion()
+        self.arrived = ThreadsafeEvent()
         self.arrived.set()
-        self.stalled = Occasion()
-        self.finished = Occasion()
-        self.closed = Occasion()
-        self.released = Occasion()
+        self.stalled = ThreadsafeEvent()
+        self.finished = ThreadsafeEvent()
+        self.closed = ThreadsafeEvent()
+        self.released = ThreadsafeEvent()
         self._json: Mapping[str, object] | None = None
 
     @property
@@ -57,7 +57,7 @@ class RecordedRequest:
         return next((value for key, value in self.headers if key == name.lower()), None)
 
     def at(self, *path: str | int) -> object:
-        """Return what stands at a path in the body, such as `at("messages", 0, "role")`; `None` if nothing does."""
+        """Return the value at a path in the body, such as `at("messages", 0, "role")`; `None` if there is none."""
         value: object = self.json
         for step in path:
             value = _step(value, step)

@@ -1,21 +1,19 @@
-"""From a recorded request to the answer that will be performed."""
+"""Responder of the mock provider: a recorded request in, the answer to perform out."""
 
 from collections.abc import Callable, Sequence
 
-from limen.testing.server._answer import ERRORS, Answer, ProviderError, Send
+from limen.testing.scripts import ERRORS, Answer, MockWire, ProviderError, Script, Send, compact
 from limen.testing.server._choice import Choice, UnknownScenario, model_names
-from limen.testing.server._fault import Scene
-from limen.testing.server._faults import spoil
+from limen.testing.server._fault import FaultContext
+from limen.testing.server._faults import apply_faults
 from limen.testing.server._recorded import RecordedRequest
-from limen.testing.server._script import Script
-from limen.testing.server._speaker import Speaker, compact
 
 
 class Responder:
-    """Speaks every wire that it was given; the path says which one a request is for."""
+    """Answers requests of every wire that it was given; the first wire that recognizes a request answers it."""
 
-    def __init__(self, speakers: Sequence[Speaker], choice: Choice) -> None:
-        self._speakers = tuple(speakers)
+    def __init__(self, wires: Sequence[MockWire], choice: Choice) -> None:
+        self._wires = tuple(wires)
         self._count = 0
         self.choice = choice
         self.elsewhere = ""
@@ -28,34 +26,37 @@ class Responder:
         return answer.with_header("x-request-id", number).with_header("request-id", number)
 
     def _dispatch(self, request: RecordedRequest) -> Answer:
-        if request.method == "GET" and request.path.endswith("/models"):
-            return _json(200, _models(anthropic=request.header("anthropic-version") is not None))
-        speaker = next((one for one in self._speakers if request.path.endswith(one.path)), None)
-        if speaker is None or request.method != "POST":
-            wires = ", ".join(f"POST …{one.path}" for one in self._speakers)
-            return _json(404, _plain_error(f"the mock provider answers {wires} and GET …/models"))
-        request.wire = speaker.name
-        ask = speaker.ask(request.json)
-        try:
-            script = self.choice.script(request, ask.model)
-        except UnknownScenario as problem:
-            return _json(
-                404, speaker.error_body(ProviderError(404, str(problem), "not_found_error", "model_not_found"))
-            )
-        return self._scripted(speaker, script, request)
+        for wire in self._wires:
+            kind = wire.recognizes(request)
+            if kind == "models":
+                return _json(200, wire.models(model_names()))
+            if kind == "call":
+                request.wire = wire.name
+                return self._call(wire, request)
+        known = ", ".join(f"…{wire.path}" for wire in self._wires)
+        return _json(404, _plain_error(f"the mock provider answers calls at {known} and GET …/models"))
 
-    def _scripted(self, speaker: Speaker, script: Script, request: RecordedRequest) -> Answer:
-        ask = speaker.ask(request.json)
-        turn = script.turn(ask.assistant_messages)
-        if ask.stream:
-            headers = (("content-type", speaker.stream_type), ("cache-control", "no-cache"))
-            answer = Answer(200, headers, tuple(speaker.events(turn, ask)), delay_ms=script.delay_ms)
+    def _call(self, wire: MockWire, request: RecordedRequest) -> Answer:
+        try:
+            script = self.choice.script(request, wire.read_request(request).model)
+        except UnknownScenario as problem:
+            error = ProviderError(404, str(problem), "not_found_error", "model_not_found")
+            return _json(404, wire.error_body(error))
+        return self._scripted(wire, script, request)
+
+    def _scripted(self, wire: MockWire, script: Script, request: RecordedRequest) -> Answer:
+        facts = wire.read_request(request)
+        turn = script.turn(facts.assistant_messages)
+        if facts.stream:
+            headers = (("content-type", wire.stream_type), ("cache-control", "no-cache"))
+            answer = Answer(200, headers, tuple(wire.events(turn, facts)), delay_ms=script.delay_ms)
         else:
-            body = speaker.whole(turn, ask)
+            body = wire.whole(turn, facts)
             half = len(body) // 2
             parts = (Send("content", body[:half]), Send("content", body[half:]))
             answer = Answer(200, (("content-type", "application/json"),), parts, framing="length")
-        return spoil(answer, script.faults, Scene(speaker, turn, ask, self.elsewhere, _credential(request)))
+        context = FaultContext(wire, turn, facts, self.elsewhere, _credential(request))
+        return apply_faults(answer, script.faults, context)
 
 
 def _credential(request: RecordedRequest) -> str:
@@ -80,15 +81,3 @@ def _json(status: int, body: bytes) -> Answer:
 def _plain_error(message: str) -> bytes:
     error = ERRORS[404]
     return compact({"type": "error", "error": {"message": message, "type": error.type, "code": None}}).encode()
-
-
-def _models(*, anthropic: bool) -> bytes:
-    names = model_names()
-    if anthropic:
-        data = [
-            {"type": "model", "id": name, "display_name": name, "created_at": "2026-11-30T00:00:00Z"} for name in names
-        ]
-        page = {"data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
-        return compact(page).encode()
-    listed = [{"id": name, "object": "model", "created": 1796000000, "owned_by": "mock"} for name in names]
-    return compact({"object": "list", "data": listed}).encode()

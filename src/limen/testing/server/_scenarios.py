@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from limen.testing.server._script import Reasoning, Refusal, Script, Text, ToolCall, Turn, Usage
+from limen.testing.scripts import Reasoning, Refusal, Script, Text, ToolCall, Turn, Usage
 
 ADD_ARGUMENTS: Final = '{"left":20,"right":22}'
 

@@ -1,4 +1,4 @@
-"""The mock provider as a process: what `limen mock` runs."""
+"""Mock provider as a process, for `limen mock`."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -6,6 +6,7 @@ from typing import Final
 
 from limen.testing.server._choice import Source
 from limen.testing.server._provider import Listen, MockProvider
+from limen.testing.wires import WireDescription
 
 _LISTEN: Final[Mapping[str, Listen]] = {
     "http": "http",
@@ -22,16 +23,20 @@ async def serve(
     port: int = 0,
     faults: Sequence[str] = (),
     listen: str = "http",
+    wires: Sequence[WireDescription] = (),
     ready: Callable[[MockProvider], None] | None = None,
 ) -> None:
     """Serve until cancelled; `ready` is called once with the running provider, whose `url` is then known.
+
+    `wires` are served beside limen's own.
 
     Raises `ValueError` for an unknown scenario, fault or way to listen, `OSError` where the port cannot be had, and
     `NoCertificate`.
     """
     if listen not in _LISTEN:
         raise ValueError(f"the mock provider cannot listen as {listen!r}; it can as {', '.join(_LISTEN)}")
-    async with MockProvider(script, host=host, port=port, faults=faults, listen=_LISTEN[listen]) as mock:
+    served = MockProvider(script, wires=wires, host=host, port=port, faults=faults, listen=_LISTEN[listen])
+    async with served as mock:
         if ready is not None:
             ready(mock)
         await asyncio.get_running_loop().create_future()

@@ -8,7 +8,7 @@ from shutil import which
 
 
 class NoCertificate(RuntimeError):
-    """There is no `openssl` command to make a certificate with."""
+    """Raised where there is no `openssl` command to make a certificate with."""
 
 
 def self_signed(host: str) -> ssl.SSLContext:

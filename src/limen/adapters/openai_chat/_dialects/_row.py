@@ -73,6 +73,9 @@ class ReadingRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     end_marker: Literal["required", "optional"] = "optional"
     """Whether `[DONE]` always comes: if so, an end of body without it is `STREAM_CLOSED` (W6)."""
 
+    finish_required: bool = False
+    """The server always names a finish reason: a marker without one is `STREAM_CLOSED`, else it is a stop (W6)."""
+
     usage_increments: bool = False
     """Each usage report adds to the one before, instead of replacing it (W7)."""
 
@@ -149,6 +152,10 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Neighbouring messages of one role become one, because roles must alternate (Q110)."""
     reasoning_back: ReasoningField | None = None
     """Where reasoning of earlier turns goes; `None`: only under the name it arrived under, if that is known (N4)."""
+    empty_turns: Literal["sent", "left out"] = "sent"
+    """Whether an assistant turn without text and calls may be sent; a turn that is left out is reported (NQ340)."""
+    reasoning_filler: str = ""
+    """Stands for reasoning that an assistant turn must have and has not (`reasoning_required`)."""
     reasoning_required: bool = False
     """Where tools are in play, every assistant turn has the field, empty where there was no reasoning (Q042)."""
 

@@ -154,6 +154,12 @@ MOONSHOT: Final = Dialect(
     # 400 "text content is empty" for an empty text beside tool calls [C]
     empty_content="omit",
     reasoning_back="reasoning_content",
+    # An assistant message that is empty is refused: the message at position N … must not be empty [NQ340]
+    empty_turns="left out",
+    # 400 thinking is enabled but reasoning_content is missing in assistant tool call message: an empty text counts as
+    # missing there, one space does not [NQ341].
+    reasoning_required=True,
+    reasoning_filler=" ",
 )
 
 # https://www.alibabacloud.com/help/model-studio/ (compatible mode and error codes, 2026) [D]; streams of 2026-02 [R].

@@ -1,0 +1,89 @@
+"""Bytes of one answer to chunks: an event stream, or one whole message (S3)."""
+
+from collections.abc import Sequence
+
+from limen.adapters.anthropic._parse import Malformed, leading_error, ordinary, rare, read_message, started
+from limen.adapters.anthropic._translate import Translator
+from limen.adapters.anthropic._wire import StreamFailed
+from limen.adapters.kit import UNREADABLE, BodyReader, is_cut_short
+from limen.adapters.kit.errors import ErrorRules
+from limen.contract import IdSeed, Limits, StreamChunk, codes
+from limen.transport.framing import SseDecoder, SseEvent
+
+
+class MessagesReader(BodyReader[SseEvent]):
+    """Reads one Messages answer (`contract.WireReader`); complete by `message_stop` alone."""
+
+    answer = "a message"
+
+    def __init__(
+        self,
+        errors: ErrorRules,
+        *,
+        id_seed: IdSeed = b"",
+        limits: Limits | None = None,
+        content_type: str | None = None,
+    ) -> None:
+        limits = limits or Limits()
+        super().__init__(SseDecoder(limits, marker=None), errors, limits=limits, content_type=content_type)
+        self._depth = limits.depth
+        self._translator = Translator(self.call_facts, id_seed=id_seed)
+
+    def _take(self, frames: Sequence[SseEvent], out: list[StreamChunk]) -> None:
+        depth, take = self._depth, self._translator.take
+        try:
+            for frame in frames:
+                event = ordinary(frame.event, frame.data, depth)
+                if event is not None:
+                    self.events += 1
+                    take(event, out)
+                    continue
+                self._take_rare(frame, out)
+                if self.done:
+                    break
+        except Malformed as fault:
+            self._fail(f"the answer holds {fault}")
+
+    def _take_rare(self, frame: SseEvent, out: list[StreamChunk]) -> None:
+        event = rare(frame.event, frame.data, self._depth)
+        if event is None:
+            return
+        if isinstance(event, StreamFailed):
+            self._translator.fail(self._classified(event.payload), out)
+            self.events += 1
+        else:
+            self.events += 1
+            self._translator.take_rare(event, out)
+        self.done = self._translator.done
+
+    def _end_stream(self, out: list[StreamChunk]) -> None:
+        self._close()
+
+    def _read_document(self, body: bytes, out: list[StreamChunk]) -> None:
+        try:
+            message = read_message(body, depth=self._depth)
+        except UNREADABLE as fault:
+            self._refuse_document(body, fault)
+            return
+        if message.error or message.type == "error":
+            # An error that is the whole body: no stream, so it is raised (E1).
+            self._fail_with(body)
+        elif message.content is None and message.type != "message":
+            self._refuse()
+        else:
+            self.events += 1
+            try:
+                self._translator.take_whole(started(message), out)
+            except Malformed as fault:
+                out.clear()
+                self._fail(f"the answer holds {fault}")
+            self.done = self._translator.done
+
+    def _refuse_document(self, body: bytes, fault: Exception) -> None:
+        error = leading_error(body)
+        if error is not None:
+            self._fail_with(error)
+        elif is_cut_short(body):
+            self._fail("the answer ended before its JSON was complete", codes.STREAM_CLOSED)
+        else:
+            self._refuse(f" ({fault})")

@@ -1,0 +1,76 @@
+"""Scripts of the mock provider, the steps of its answers, and the protocol of a wire that it serves.
+
+All of it is plain data and pure functions: no server, no h11. `limen.testing.server` has the same names.
+"""
+
+from limen.testing.scripts._answer import (
+    ERRORS,
+    Answer,
+    BrokenFraming,
+    HangUp,
+    Kind,
+    ProviderError,
+    RepeatForever,
+    RequestFacts,
+    Reset,
+    Send,
+    Stall,
+    Step,
+)
+from limen.testing.scripts._script import (
+    Part,
+    Pieces,
+    Raw,
+    Reasoning,
+    Refusal,
+    Script,
+    Text,
+    ToolCall,
+    Turn,
+    Usage,
+    decode_script,
+    pieces,
+)
+from limen.testing.scripts._wire import (
+    MockWire,
+    ReceivedRequest,
+    RequestKind,
+    compact,
+    field_of,
+    items_of,
+    request_facts,
+)
+
+__all__ = [
+    "ERRORS",
+    "Answer",
+    "BrokenFraming",
+    "HangUp",
+    "Kind",
+    "MockWire",
+    "Part",
+    "Pieces",
+    "ProviderError",
+    "Raw",
+    "Reasoning",
+    "ReceivedRequest",
+    "Refusal",
+    "RepeatForever",
+    "RequestFacts",
+    "RequestKind",
+    "Reset",
+    "Script",
+    "Send",
+    "Stall",
+    "Step",
+    "Text",
+    "ToolCall",
+    "Turn",
+    "Usage",
+    "compact",
+    "decode_script",
+    "field_of",
+    "items_of",
+    "pieces",
+    "request_facts",
+]

@@ -1,0 +1,19 @@
+"""Views: limen's chunks as the events of other protocols, purely.
+
+`encoder(wire, model=, id=)` is the server's side of a wire: fed with chunks, it returns the bytes that a client of that
+wire reads, streamed or whole.
+"""
+
+from limen.views._encoder import EncoderOptions, EventKind, WholeAnswer, WireEncoder, WireError, WireEvent
+from limen.views._registry import ENCODERS, encoder
+
+__all__ = [
+    "ENCODERS",
+    "EncoderOptions",
+    "EventKind",
+    "WholeAnswer",
+    "WireEncoder",
+    "WireError",
+    "WireEvent",
+    "encoder",
+]
