@@ -38,11 +38,7 @@ def _effort_fields(rules: EffortRules) -> str:
 
 def _cache(rules: CacheRules) -> str:
     found = [
-        f"{hint}: without being asked"
-        if what == {}
-        else f"{hint}: {_json(what)}"
-        if fields
-        else f"{hint}: `cache_control` with {_json(what)}"
+        f"{hint}: {_json(what)}" if fields else f"{hint}: `cache_control` with {_json(what)}"
         for hint, what, fields in (
             ("short", rules.short_fields, True),
             ("short", rules.short_mark, False),

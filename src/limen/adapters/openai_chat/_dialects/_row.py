@@ -44,10 +44,7 @@ class EffortRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CacheRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of the body, or the mark on text parts, that ask for prompt caching; `None` where nothing does.
-
-    Empty fields are a host that caches without being asked.
-    """
+    """The fields of the body, or the mark on text parts, that ask for prompt caching; `None` where nothing does."""
 
     short_fields: Mapping[str, object] | None = None
     long_fields: Mapping[str, object] | None = None

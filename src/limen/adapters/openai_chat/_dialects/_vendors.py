@@ -27,9 +27,10 @@ def _effort_field(levels: tuple[str, ...] | None, *, off: str | None = "none") -
 
 # https://platform.openai.com/docs/api-reference/chat (SDK 3.57.0, OpenAPI of 2026-08-21) [D]; the chat endpoint
 # rejects `max` on every model [R 2026-10]; ids over 40 characters are `string_above_max_length` [R].
-# https://developers.openai.com/api/docs/guides/prompt-caching (2026-11) [D]: prompts are cached without being asked, so
-# `short` needs no field; "in_memory" is refused from gpt-5.5 on: 400 "This model is compatible only with 24h extended
-# prompt caching". gpt-5.6 and later take "24h" and go by `prompt_cache_options.ttl`, whose only value is the default.
+# https://developers.openai.com/api/docs/guides/prompt-caching (2026-11) [D]: prompts are cached for a while without
+# being asked, and no field asks for that on every model: gpt-5.5 and later refuse "in_memory", 400 "This model is
+# compatible only with 24h extended prompt caching", and only gpt-5.6 and later have `prompt_cache_options.ttl`, which
+# goes before this field there.
 OPENAI: Final = Dialect(
     name="openai",
     vendor=vendors.OPENAI,
@@ -38,7 +39,6 @@ OPENAI: Final = Dialect(
     schema_name=NAME,
     efforts=_effort_field(("off", "minimal", "low", "medium", "high", "xhigh")),
     cache=CacheRules(
-        short_fields=FrozenDict(),
         long_fields=FrozenDict({"prompt_cache_retention": "24h"}),
     ),
     strict="openai",
