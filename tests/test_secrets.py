@@ -153,7 +153,7 @@ async def test_connections_that_fail(monkeypatch: pytest.MonkeyPatch, caplog: py
     words: list[str] = []
 
     with MockProvider(listen="refuse") as silent:
-        for address in (silent.url, "https://far.example/v1"):
+        for address in (silent.url, "https://far.example/api"):
             async with limen.LlmRuntime(loader=_compose.ConfigLoader(config(address), None)) as llm:
                 await llm.reload()
                 try:
@@ -171,7 +171,7 @@ async def test_reprs_of_what_a_configuration_makes(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HTTPS_PROXY", "http://user:canary@proxy.example:1")
     from limen.adapters.deepseek import DeepSeekAdapter, DeepSeekOptions
 
-    loaded = load(config("https://far.example/v1"))
+    loaded = load(config("https://far.example/api"))
     adapters = [_compose.make_adapter(route, loaded) for route in loaded.routes]
     options = DeepSeekOptions(api_key=CANARY)
     made = [loaded, adapters, [vars(adapter) for adapter in adapters], options, DeepSeekAdapter(options)]

@@ -206,11 +206,14 @@ def _make(route: Route, config: Config) -> LlmAdapter:
             from limen.transport import TransportOptions
 
             settings["transport"] = TransportOptions(proxy=proxy, no_proxy=config.proxies.no_proxy)
-    make: Callable[[Struct], object] = spec.adapter
-    adapter = make(_options(spec, settings))
+    return _checked(spec.adapter(_options(spec, settings)), spec.name)
+
+
+def _checked(adapter: object, name: str) -> LlmAdapter:
+    # What the type says of another distribution's function is not what it does.
     if isinstance(adapter, LlmAdapter):
         return adapter
-    raise invalid_config(f"the adapter {spec.name} made a {type(adapter).__name__}, which is no LlmAdapter")
+    raise invalid_config(f"the adapter {name} made a {type(adapter).__name__}, which is no LlmAdapter")
 
 
 def _settings(route: Route) -> dict[str, object]:

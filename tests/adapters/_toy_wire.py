@@ -107,6 +107,7 @@ class ToyCodec:
     """One row of the toy wire; every fact may be set."""
 
     wire = "toy"
+    path = "/say"
     honours = frozenset({"seed", "max_tokens", "tools"})
     auth_headers = frozenset({"authorization"})
     credential_type: type = str
@@ -114,6 +115,7 @@ class ToyCodec:
     def __init__(self, dialect: str = "plain", **facts: object) -> None:
         self.dialect = dialect
         self.base_url: str | None = None
+        self.path = "/say"
         self.key_variables: tuple[str, ...] = ("TOY_API_KEY",)
         self.requires_key = False
         self.default_max_tokens: int | None = None
