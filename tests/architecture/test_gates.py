@@ -14,9 +14,9 @@ BIN = Path(sys.executable).parent
 # Each import-linter contract with a file and a line that breaks it.
 LAYER_VIOLATIONS = {
     "layers": ("contract/_usage.py", "import limen.runtime"),
-    "contract-is-closed": ("contract/_usage.py", "import aiohttp"),
+    "contract-is-closed": ("contract/_usage.py", "import httptools"),
     "only-adapters-touch-transport": ("runtime/_retry.py", "import limen.transport"),
-    "aiohttp-direct": ("adapters/_pump.py", "import aiohttp"),
+    "httptools-direct": ("adapters/_pump.py", "import httptools"),
     "adapters-independent": ("adapters/anthropic/__init__.py", "import limen.adapters.deepseek"),
     "adapter-anatomy": ("adapters/anthropic/_wire.py", "import limen.adapters.anthropic._adapter"),
     "pure-wire-code": ("adapters/_chat_completions/_translate.py", "import asyncio"),

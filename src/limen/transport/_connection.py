@@ -1,0 +1,277 @@
+"""One TCP or TLS connection as an asyncio protocol, and the idle connections of one loop.
+
+A connection serves one exchange after another. Bytes that arrive while none owns it close it: nobody gets an answer
+that he did not ask for (S6). It ends by `release` (idle again), `abort` (closed at once, nothing is flushed) or
+`abandon` (the socket is shut down without touching the loop, for finalizers).
+"""
+
+import asyncio
+import select
+import socket
+import struct
+from collections.abc import Hashable
+from contextlib import suppress
+from enum import Enum
+from typing import Final, Protocol
+
+# Seconds for which a connection may stay idle where the server names no time of its own.
+IDLE_S: Final = 60.0
+# The most idle connections of one adapter on one loop; there is no limit of open ones (K8).
+IDLE_MAX: Final = 512
+
+_TCP_CLOSE: Final = 7  # `tcpi_state` of a connection that is over; include/net/tcp_states.h
+_BYTES_ACKED: Final = struct.Struct("=120xQ")  # `tcpi_bytes_acked`; include/uapi/linux/tcp.h, since Linux 4.1
+
+
+class State(Enum):
+    """How far a connection has come with its exchange."""
+
+    IDLE = "idle"
+    SENDING = "sending"  # part of the request is not yet with the kernel
+    HEAD = "head"
+    BODY = "body"
+    CLOSED = "closed"
+
+
+_IDLE, _SENDING, _HEAD, _CLOSED = State.IDLE, State.SENDING, State.HEAD, State.CLOSED
+
+
+class Owner(Protocol):
+    """An exchange, as its connection sees it."""
+
+    def feed(self, data: bytes) -> None:
+        """Take a read."""
+        ...
+
+    def lost(self, error: Exception | None, *, accepted: bool) -> None:
+        """The connection is gone, in order or by an error; `accepted`: the server may have seen the request."""
+        ...
+
+
+class Connection(asyncio.Protocol):
+    """One connection; `key` says to where. `unsent` is true while part of a request waits to be written."""
+
+    __slots__ = ("_acked", "_home", "_poll", "expires", "key", "owner", "state", "transport", "unsent")
+
+    transport: asyncio.Transport
+
+    def __init__(self, home: "Connections", key: Hashable) -> None:
+        self.key = key
+        self.state = _IDLE
+        self.owner: Owner | None = None
+        self.unsent = False
+        self.expires = 0.0
+        self._home = home
+        self._acked: int | None = None
+        self._poll: select.poll | None = None
+
+    # -- called by the loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport; with TLS, the handshake is over."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        # asyncio's TLS transport pauses at `size >= high`, so 0 would pause it for good (CPython 3.11 to 3.13).
+        transport.set_write_buffer_limits(high=1, low=0)
+        self._home.open.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand a read to the exchange; without one, close."""
+        if self.owner is None:
+            self.abort()
+        else:
+            self.owner.feed(data)
+
+    def eof_received(self) -> bool:
+        """Close: the peer will send no more, and what of the request is unsent is of no use."""
+        owner = self.owner
+        if owner is not None and self.state is not _CLOSED:
+            accepted = self._may_be_accepted()
+            self.abort()
+            owner.lost(None, accepted=accepted)
+        self.abort()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the exchange, unless it closed the connection itself."""
+        if self.state is _CLOSED:
+            return
+        owner = self.owner
+        if owner is not None and exc is not None:
+            self._rescue(owner)
+        self._gone()
+        if owner is not None:
+            owner.lost(exc, accepted=True)
+
+    def pause_writing(self) -> None:
+        """The kernel takes no more for now."""
+        self.unsent = True
+        if self.state is _HEAD:
+            self.state = _SENDING
+
+    def resume_writing(self) -> None:
+        """The request is with the kernel."""
+        self.unsent = False
+        if self.state is _SENDING:
+            self.state = _HEAD
+
+    # -- called by an exchange
+
+    def send(self, owner: Owner, head: bytes, body: bytes) -> bool:
+        """Write a request for this exchange. Returns whether any byte may have been accepted."""
+        self._acked = self._tcp_info()[1] if self.expires else None
+        self.owner = owner
+        self.state = _HEAD
+        self.transport.write(head + body if len(body) < 65536 else head)
+        if self.transport.is_closing():
+            # asyncio tried at once and the kernel refused.
+            self.abort()
+            return False
+        if len(body) >= 65536:
+            self.transport.write(body)
+        return True
+
+    def release(self, idle: float) -> None:
+        """Go back to the idle ones for so many seconds."""
+        self.owner = None
+        self.state = _IDLE
+        self._home.put(self, idle)
+
+    def abort(self) -> None:
+        """Close at once: neither unsent bytes nor a TLS peer's goodbye are waited for. Idempotent."""
+        if self.state is _CLOSED:
+            return
+        self._gone()
+        try:
+            self.transport.abort()
+        except AttributeError:
+            # CPython 3.11.2's TLS transport forgets its protocol at a second close(), and that is what it aborts.
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Shut the socket down, touching no loop, which then sees the end of it: for finalizers (T2, R11)."""
+        raw = self.transport.get_extra_info("socket")
+        # A twin of the descriptor, because not every loop's socket object may be shut down (uvloop's may not).
+        with suppress(OSError, ValueError), socket.fromfd(raw.fileno(), raw.family, raw.type) as twin:
+            twin.shutdown(socket.SHUT_RDWR)
+
+    def _gone(self) -> None:
+        self.state = _CLOSED
+        self.owner = None
+        self._home.forget(self)
+
+    # -- what the kernel knows
+
+    def _rescue(self, owner: Owner) -> None:
+        """Read what the kernel still holds when writing failed: a server that refuses a large request (413, 429)
+        answers, and closes without reading on; asyncio gives the socket up at the failed write (S4).
+        """
+        if self.transport.get_extra_info("sslcontext") is not None:
+            return
+        raw = self.transport.get_extra_info("socket")
+        with suppress(OSError, ValueError), socket.fromfd(raw.fileno(), raw.family, raw.type) as twin:
+            while self.owner is owner and (data := twin.recv(65536)):
+                owner.feed(data)
+
+    def fresh(self) -> bool:
+        """Say whether an idle connection can be used: neither closed by the peer nor with a byte to read.
+
+        The loop may not have come to read that yet, so the socket itself is asked.
+        """
+        if self.transport.is_closing():
+            return False
+        fd = self.transport.get_extra_info("socket").fileno()
+        if fd < 0:
+            return False
+        if not hasattr(select, "poll"):
+            return not select.select([fd], [], [], 0)[0]
+        if self._poll is None:
+            self._poll = select.poll()
+            self._poll.register(fd, select.POLLIN)
+        return not self._poll.poll(0)
+
+    def _may_be_accepted(self) -> bool:
+        """Say whether the server may have seen the request that was written last.
+
+        It cannot have where its FIN came first and its kernel then answered the request by a reset, acknowledging no
+        byte of it: the FIN of an idle connection and a request crossed.
+        """
+        state, acked = self._tcp_info()
+        return self._acked is None or state != _TCP_CLOSE or acked != self._acked
+
+    def _tcp_info(self) -> tuple[int, int | None]:
+        if not hasattr(socket, "TCP_INFO"):
+            return 0, None
+        raw = self.transport.get_extra_info("socket")
+        try:
+            info = raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 128)
+        except TypeError:
+            # uvloop's socket object has no options.
+            with suppress(OSError), socket.fromfd(raw.fileno(), raw.family, raw.type) as twin:
+                info = twin.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 128)
+        except OSError:
+            return 0, None
+        return (info[0], _BYTES_ACKED.unpack(info)[0]) if len(info) == _BYTES_ACKED.size else (0, None)
+
+
+class Connections:
+    """The open connections of one loop, and the idle ones among them by their key, the latest used first.
+
+    Holds no exchange, and is held by its connections, so it outlives a pool that is dropped.
+    """
+
+    __slots__ = ("_idle", "_loop", "_timer", "count", "open")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.open: set[Connection] = set()
+        self.count = 0
+        self._idle: dict[Hashable, list[Connection]] = {}
+        self._loop = loop
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take(self, key: Hashable) -> Connection | None:
+        """Return an idle connection that was looked at, closing those that cannot be used."""
+        idle = self._idle.get(key)
+        while idle:
+            connection = idle.pop()
+            self.count -= 1
+            if self._loop.time() < connection.expires and connection.fresh():
+                return connection
+            connection.abort()
+        return None
+
+    def put(self, connection: Connection, idle: float) -> None:
+        """Keep a connection for so many seconds, or close it where enough are kept."""
+        connection.expires = self._loop.time() + idle
+        if self.count >= IDLE_MAX or idle <= 0:
+            connection.abort()
+            return
+        self.count += 1
+        self._idle.setdefault(connection.key, []).append(connection)
+        if self._timer is None:
+            self._timer = self._loop.call_later(IDLE_S, self._sweep)
+
+    def forget(self, connection: Connection) -> None:
+        """A connection is closed."""
+        self.open.discard(connection)
+        idle = self._idle.get(connection.key, [])
+        if connection in idle:
+            idle.remove(connection)
+            self.count -= 1
+
+    def close(self) -> None:
+        """Close every connection."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for connection in list(self.open):
+            connection.abort()
+
+    def _sweep(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        for connection in [each for idle in self._idle.values() for each in idle if each.expires <= now]:
+            connection.abort()
+        self._idle = {key: idle for key, idle in self._idle.items() if idle}
+        if self.count:
+            self._timer = self._loop.call_later(IDLE_S, self._sweep)
