@@ -107,4 +107,3 @@ async def test_a_proxy_that_is_not_there() -> None:
         failure = await failure_of(client, post("http://api.invalid"))
     assert facts(failure) == (codes.TRANSPORT, "connect")
     assert "proxy" in str(failure)
-

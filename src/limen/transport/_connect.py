@@ -28,7 +28,7 @@ _HANDSHAKE_S: Final = 3600.0
 
 
 async def connect(connection: Connection, target: Target, proxy: str | None, options: TransportOptions) -> Connection:
-    """Open the connection and return it. Raises what the network raises, `ProxyRefusedError` and `ProxyUnreachableError`."""
+    """Open the connection and return it. Raises what the network raises, and `Proxy…Error` for a proxy's faults."""
     context = options.context() if target.tls else None
     if proxy is None:
         await _open(connection, target.host, target.port, context)
@@ -173,7 +173,7 @@ class _Dialogue(asyncio.Protocol):
 
 
 async def _through_socks(proxy: str, target: Target) -> socket.socket:
-    """Return a socket that a SOCKS proxy joined with the target; the proxy looks the host up for `socks5h`, `socks4a`."""
+    """Return a socket that a SOCKS proxy joined with the target; with `socks5h` and `socks4a` it looks the host up."""
     from python_socks import ProxyConnectionError, ProxyError, ProxyTimeoutError
     from python_socks.async_.asyncio import Proxy
 

@@ -9,7 +9,7 @@ import asyncio
 import select
 import socket
 import struct
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from enum import Enum
 from typing import Final, Protocol
@@ -51,7 +51,19 @@ class Owner(Protocol):
 class Connection(asyncio.Protocol):
     """One connection; `key` says to where. `unsent` is true while part of a request waits to be written."""
 
-    __slots__ = ("_acked", "_home", "_poll", "expires", "key", "owner", "state", "transport", "unsent")
+    __slots__ = (
+        "_acked",
+        "_home",
+        "_look",
+        "_tls",
+        "_written",
+        "expires",
+        "key",
+        "owner",
+        "state",
+        "transport",
+        "unsent",
+    )
 
     transport: asyncio.Transport
 
@@ -63,7 +75,9 @@ class Connection(asyncio.Protocol):
         self.expires = 0.0
         self._home = home
         self._acked: int | None = None
-        self._poll: select.poll | None = None
+        self._written = 0
+        self._tls = False
+        self._look: Callable[[], bool] | None = None
 
     # -- called by the loop
 
@@ -73,6 +87,7 @@ class Connection(asyncio.Protocol):
         self.transport = transport
         # asyncio's TLS transport pauses at `size >= high`, so 0 would pause it for good (CPython 3.11 to 3.13).
         transport.set_write_buffer_limits(high=1, low=0)
+        self._tls = transport.get_extra_info("sslcontext") is not None
         self._home.open.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -119,7 +134,12 @@ class Connection(asyncio.Protocol):
 
     def send(self, owner: Owner, head: bytes, body: bytes) -> bool:
         """Write a request for this exchange. Returns whether any byte may have been accepted."""
-        self._acked = self._tcp_info()[1] if self.expires else None
+        if self._tls and self.expires:
+            self._acked = self._tcp_info()[1]
+        elif self.expires:
+            # The SYN counts as one.
+            self._acked = self._written + 1
+        self._written += len(head) + len(body)
         self.owner = owner
         self.state = _HEAD
         self.transport.write(head + body if len(body) < 65536 else head)
@@ -150,9 +170,7 @@ class Connection(asyncio.Protocol):
 
     def abandon(self) -> None:
         """Shut the socket down, touching no loop, which then sees the end of it: for finalizers (T2, R11)."""
-        raw = self.transport.get_extra_info("socket")
-        # A twin of the descriptor, because not every loop's socket object may be shut down (uvloop's may not).
-        with suppress(OSError, ValueError), socket.fromfd(raw.fileno(), raw.family, raw.type) as twin:
+        with suppress(OSError, ValueError), self._twin() as twin:
             twin.shutdown(socket.SHUT_RDWR)
 
     def _gone(self) -> None:
@@ -166,10 +184,9 @@ class Connection(asyncio.Protocol):
         """Read what the kernel still holds when writing failed: a server that refuses a large request (413, 429)
         answers, and closes without reading on; asyncio gives the socket up at the failed write (S4).
         """
-        if self.transport.get_extra_info("sslcontext") is not None:
+        if self._tls:
             return
-        raw = self.transport.get_extra_info("socket")
-        with suppress(OSError, ValueError), socket.fromfd(raw.fileno(), raw.family, raw.type) as twin:
+        with suppress(OSError, ValueError), self._twin() as twin:
             while self.owner is owner and (data := twin.recv(65536)):
                 owner.feed(data)
 
@@ -178,17 +195,9 @@ class Connection(asyncio.Protocol):
 
         The loop may not have come to read that yet, so the socket itself is asked.
         """
-        if self.transport.is_closing():
-            return False
-        fd = self.transport.get_extra_info("socket").fileno()
-        if fd < 0:
-            return False
-        if not hasattr(select, "poll"):
-            return not select.select([fd], [], [], 0)[0]
-        if self._poll is None:
-            self._poll = select.poll()
-            self._poll.register(fd, select.POLLIN)
-        return not self._poll.poll(0)
+        if self._look is None:
+            self._look = _look_at(self.transport.get_extra_info("socket").fileno())
+        return self._look()
 
     def _may_be_accepted(self) -> bool:
         """Say whether the server may have seen the request that was written last.
@@ -200,18 +209,29 @@ class Connection(asyncio.Protocol):
         return self._acked is None or state != _TCP_CLOSE or acked != self._acked
 
     def _tcp_info(self) -> tuple[int, int | None]:
+        """Return the kernel's state of the connection, and how many bytes the peer has acknowledged, if it tells."""
         if not hasattr(socket, "TCP_INFO"):
             return 0, None
-        raw = self.transport.get_extra_info("socket")
-        try:
-            info = raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 128)
-        except TypeError:
-            # uvloop's socket object has no options.
-            with suppress(OSError), socket.fromfd(raw.fileno(), raw.family, raw.type) as twin:
-                info = twin.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 128)
-        except OSError:
-            return 0, None
-        return (info[0], _BYTES_ACKED.unpack(info)[0]) if len(info) == _BYTES_ACKED.size else (0, None)
+        with suppress(OSError, ValueError), self._twin() as twin:
+            info = twin.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_ACKED.size)
+            if len(info) == _BYTES_ACKED.size:
+                acked: int = _BYTES_ACKED.unpack(info)[0]
+                return info[0], acked
+        return 0, None
+
+    def _twin(self) -> socket.socket:
+        """Return a socket of its own for the same connection: uvloop's socket object has neither options nor reads."""
+        raw: socket.socket = self.transport.get_extra_info("socket")
+        return socket.fromfd(raw.fileno(), raw.family, raw.type)
+
+
+def _look_at(fd: int) -> Callable[[], bool]:
+    """Return a function that says whether nothing can be read from a socket, its end included."""
+    if not hasattr(select, "poll"):
+        return lambda: not select.select([fd], [], [], 0)[0]
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return lambda: not poll.poll(0)
 
 
 class Connections:

@@ -64,9 +64,7 @@ _CLIENT_CERTIFICATE: Final = Verdict(
     should_retry=False,
 )
 _UNKNOWN_HOST: Final = Verdict(codes.TRANSPORT, "connect", "the host name is not known of", should_retry=False)
-_PROXY_REFUSES: Final = Verdict(
-    codes.TRANSPORT, "connect", "the proxy refuses to connect to", should_retry=False
-)
+_PROXY_REFUSES: Final = Verdict(codes.TRANSPORT, "connect", "the proxy refuses to connect to", should_retry=False)
 
 # The first class that fits counts, so the special ones stand first.
 VERDICTS: Final[tuple[tuple[type[BaseException], Verdict], ...]] = (

@@ -16,10 +16,10 @@ from typing import Final
 import httptools
 
 from limen.contract import AbortSignal, LlmError, Timeouts, WireTap, codes
+from limen.transport import _exceptions as faults
 from limen.transport._coding import Inflater, inflater
 from limen.transport._connection import IDLE_S, Connection, State
 from limen.transport._deadlines import Deadlines
-from limen.transport._exceptions import BAD_FRAMING, CLOSED, NO_HTTP, RESET, SHORT, UNDECODABLE, failure, translate, verdict_of
 from limen.transport._pool import Pool
 
 # Seconds that a body may take to end after its end marker for the connection to be used again (S6).
@@ -43,80 +43,44 @@ class Exchange:
     never will, and is raised once the bytes before it were read; `over` says that the consumer is done with it.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_chunks",
-        "_connecting",
-        "_forget_abort",
-        "_framed",
-        "_head_size",
-        "_inflater",
-        "_interim",
-        "_keep",
-        "_length",
-        "_linger",
-        "_parser",
-        "_paused",
-        "_raw_headers",
-        "_received",
-        "_rest",
-        "_severed",
-        "_surplus",
-        "_tail",
-        "_tap",
-        "_waiter",
-        "complete",
-        "connection",
-        "deadlines",
-        "endpoint",
-        "failure",
-        "fed_at",
-        "headers",
-        "loop",
-        "on_body",
-        "over",
-        "pool",
-        "resend",
-        "silent_end",
-        "status",
-    )
+    # Defaults; without slots, a call sets only what it uses.
+    status = 0
+    complete = False
+    failure: BaseException | None = None
+    silent_end = False
+    over = False
+    resend = False  # whether the connection went before the server can have seen the request
+    connection: Connection | None = None
+    _parser: httptools.HttpResponseParser | None = None
+    _fed_at = 0.0
+    _rest = b""
+    _received = 0  # bytes since the reader took some
+    _head_size = 0
+    _interim = False
+    _framed = True
+    _keep = 0.0  # seconds for which the connection may be idle afterwards
+    _length = 0
+    _surplus = False
+    _tail = b""
+    _paused = False
+    _inflater: Inflater | None = None
+    _waiter: "asyncio.Future[None] | None" = None
+    _connecting: "asyncio.Task[Connection] | None" = None
+    _forget_abort: Callable[[], None] | None = None
+    _linger: asyncio.TimerHandle | None = None
+    _severed = False
 
     def __init__(self, pool: Pool, timeouts: Timeouts, endpoint: str, tap: WireTap | None) -> None:
         self.pool = pool
         self.loop = pool.loop
         self.endpoint = endpoint
         self.deadlines = Deadlines(pool.loop, timeouts, self.stop)
-        self.status = 0
         self.headers: dict[str, str] = {}
-        self.complete = False
-        self.failure: BaseException | None = None
-        self.silent_end = False
-        self.over = False
-        self.resend = False  # whether the connection went before the server can have seen the request
-        self.fed_at = 0.0
-        self.connection: Connection | None = None
         self._tap = tap
-        self._parser: httptools.HttpResponseParser | None = None
+        self._raw_headers: list[tuple[bytes, bytes]] = []
         self._chunks: list[bytes] = []
         # The parser calls this for each piece of the body; a bound method of the list costs no Python frame.
         self.on_body = self._chunks.append
-        self._rest = b""
-        self._received = 0
-        self._head_size = 0
-        self._raw_headers: list[tuple[bytes, bytes]] = []
-        self._interim = False
-        self._framed = True
-        self._keep = 0.0
-        self._length = 0
-        self._surplus = False
-        self._tail = b""
-        self._paused = False
-        self._inflater: Inflater | None = None
-        self._waiter: asyncio.Future[None] | None = None
-        self._connecting: asyncio.Task[Connection] | None = None
-        self._forget_abort: Callable[[], None] | None = None
-        self._linger: asyncio.TimerHandle | None = None
-        self._severed = False
         pool.live.add(self)
 
     # -- the request
@@ -154,7 +118,7 @@ class Exchange:
                 raise self.failure
             error = task.exception()
             if error is not None:
-                raise translate(error, phase="connect", endpoint=self.endpoint) or error
+                raise faults.translate(error, phase="connect", endpoint=self.endpoint) or error
             connection = task.result()
             return connection
         finally:
@@ -269,7 +233,7 @@ class Exchange:
             # After the end of the answer.
             self._cut()
             return
-        self.fed_at = monotonic()
+        self._fed_at = monotonic()
         error: Exception | None = None
         headless = not self.status
         try:
@@ -300,14 +264,13 @@ class Exchange:
         self._parser = None
         if self.complete or self.failure is not None:
             return
-        phase = self.deadlines.phase
         if error is not None:
-            self.failure = failure(verdict_of(error) or RESET, error, phase=phase, endpoint=self.endpoint)
+            self._fail(faults.verdict_of(error) or faults.RESET, error)
         elif not self.status:
             self.resend = not accepted
-            self.failure = failure(CLOSED, None, phase=phase, endpoint=self.endpoint)
+            self._fail(faults.CLOSED, None)
         elif self._framed:
-            self.failure = failure(SHORT, None, phase=phase, endpoint=self.endpoint)
+            self._fail(faults.SHORT, None)
         else:
             self.complete = True
         self.deadlines.stop()
@@ -344,8 +307,8 @@ class Exchange:
         """What came is no HTTP, or is framed wrongly."""
         if isinstance(error, httptools.HttpParserCallbackError) and isinstance(error.__context__, ValueError):
             error = error.__context__
-        verdict = BAD_FRAMING if self.status else NO_HTTP
-        self.failure = failure(verdict, error, phase=self.deadlines.phase, endpoint=self.endpoint)
+        verdict = faults.BAD_FRAMING if self.status else faults.NO_HTTP
+        self._fail(verdict, error)
         self._cut()
         if self._linger is not None:
             self.kill(None)
@@ -359,13 +322,15 @@ class Exchange:
             if self.status < 300 and self.failure is None:
                 error = ValueError(f"content-encoding: {coding[:80]}")
                 self.status = 0
-                self.failure = failure(UNDECODABLE, error, phase="headers", endpoint=self.endpoint)
+                self.failure = faults.failure(faults.UNDECODABLE, error, phase="headers", endpoint=self.endpoint)
                 self._cut()
 
     def answered(self) -> None:
         """Show the head to the tap."""
         if self._tap is not None:
-            self._tap.answered(self.status, [(name.decode("latin-1"), _text(value)) for name, value in self._raw_headers])
+            self._tap.answered(
+                self.status, [(name.decode("latin-1"), _text(value)) for name, value in self._raw_headers]
+            )
 
     # -- reading
 
@@ -375,12 +340,12 @@ class Exchange:
         while True:
             if self._chunks or self._rest or (self._inflater is not None and self._inflater.pending):
                 now = monotonic()
-                if now - self.fed_at > TURN_S:
+                if now - self._fed_at > TURN_S:
                     # A flood that never runs dry would keep the loop, its timers and the other calls waiting.
                     deadlines.wait()
                     await asyncio.sleep(0)
                     deadlines.resume()
-                    self.fed_at = monotonic()
+                    self._fed_at = monotonic()
                 data = self._decoded(self._take()) if self._inflater is not None else self._take()
                 if data:
                     deadlines.handed_over()
@@ -420,7 +385,7 @@ class Exchange:
             named = ValueError(f"content-encoding: {self.headers['content-encoding']}: {error}")
             self._chunks.clear()
             self._rest = self._inflater.pending = b""
-            self.failure = failure(UNDECODABLE, named, phase=self.deadlines.phase, endpoint=self.endpoint)
+            self._fail(faults.UNDECODABLE, named)
             return b""
 
     def received(self, data: bytes) -> None:
@@ -435,7 +400,7 @@ class Exchange:
     def ended(self) -> LlmError | None:
         """The consumer came to the end of the body. Returns why it is none, if a coding was cut short."""
         if self._inflater is not None and not self._inflater.whole and not self.silent_end:
-            return failure(SHORT, None, phase=self.deadlines.phase, endpoint=self.endpoint)
+            return faults.failure(faults.SHORT, None, phase=self.deadlines.phase, endpoint=self.endpoint)
         if not self.over:
             self._finish(None)
         return None
@@ -497,6 +462,9 @@ class Exchange:
         if self.connection is not None:
             self.connection.abandon()
         return self.failure is None
+
+    def _fail(self, verdict: faults.Verdict, error: Exception | None) -> None:
+        self.failure = faults.failure(verdict, error, phase=self.deadlines.phase, endpoint=self.endpoint)
 
     def _cut(self) -> None:
         """Close the connection, or stop making one."""

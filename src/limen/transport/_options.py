@@ -25,7 +25,7 @@ class TransportOptions:
 
     __slots__ = ("_context", "no_proxy", "proxy", "ssl")
 
-    def __init__(  # noqa: PLR0913 - keyword-only options
+    def __init__(
         self,
         *,
         proxy: str | None = None,

@@ -10,7 +10,11 @@ from limen.contract import LlmError, codes
 
 _BODILY: Final = frozenset({"POST", "PUT", "PATCH"})
 # Added where the request has none of its own; streams ask for `identity` (K8).
-_DEFAULTS: Final = (("accept", "*/*"), ("accept-encoding", "identity"), ("user-agent", f"limen/{__version__}"))
+_DEFAULTS: Final = (
+    ("accept", "accept: */*"),
+    ("accept-encoding", "accept-encoding: identity"),
+    ("user-agent", f"user-agent: limen/{__version__}"),
+)
 
 
 class HttpRequest(NamedTuple):
@@ -62,11 +66,11 @@ def head_of(request: HttpRequest, target: Target, *, absolute: bool, proxy_crede
 
     Raises `LlmError` `INVALID_CONFIG` for a header that is not one line of text.
     """
-    path = f"http://{target.authority}{target.path}" if absolute else target.path
-    lines = [f"{request.method} {path} HTTP/1.1", f"host: {target.authority}"]
+    lines = [f"{request.method} {f'http://{target.authority}' if absolute else ''}{target.path} HTTP/1.1"]
+    lines.append(f"host: {target.authority}")
     given = {name.lower() for name, _ in request.headers}
     lines += [f"{name}: {value}" for name, value in request.headers]
-    lines += [f"{name}: {value}" for name, value in _DEFAULTS if name not in given]
+    lines += [line for name, line in _DEFAULTS if name not in given]
     if request.body or request.method in _BODILY:
         lines.append(f"content-length: {len(request.body)}")
     if proxy_credential is not None:
