@@ -122,6 +122,7 @@ class _Dialogue(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._size = 0
         self._status = 0
+        self._surplus = False
 
     async def ask(self, authority: str, proxy: str) -> None:
         """Ask for a way through; return once it is open."""
@@ -143,11 +144,11 @@ class _Dialogue(asyncio.Protocol):
             self._end(error)
         if self._size > _DIALOGUE_MAX:
             self._end(ProxyRefusedError("its answer has a head without an end"))
-        if self._status // 100 == 2 and data.endswith(b"\r\n\r\n"):
-            self._end(None)
-        elif self._status // 100 == 2:
+        if self._status // 100 == 2 and (self._surplus or not data.endswith(b"\r\n\r\n")):
             # A TLS server waits for its client: these bytes are nobody's.
             self._end(ProxyRefusedError("its answer goes on after its head"))
+        elif self._status // 100 == 2:
+            self._end(None)
         elif self._status:
             temporary = self._status in _TEMPORARY
             self._end(ProxyRefusedError(f"it answers CONNECT with status {self._status}", temporary=temporary))
@@ -156,6 +157,10 @@ class _Dialogue(asyncio.Protocol):
         """The head of an answer ends; of interim answers more follows."""
         status = self._parser.get_status_code()
         self._status = status if status >= 200 else 0
+
+    def on_body(self, _: bytes) -> None:
+        """Bytes after the head."""
+        self._surplus = True
 
     def eof_received(self) -> None:
         self._end(ProxyUnreachableError("it closed the connection without an answer"))

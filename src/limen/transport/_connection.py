@@ -54,7 +54,9 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_acked",
         "_home",
+        "_error",
         "_look",
+        "_refused",
         "_tls",
         "_written",
         "expires",
@@ -72,6 +74,8 @@ class Connection(asyncio.Protocol):
         self.state = _IDLE
         self.owner: Owner | None = None
         self.unsent = False
+        self._refused = False
+        self._error: Exception | None = None
         self.expires = 0.0
         self._home = home
         self._acked: int | None = None
@@ -115,8 +119,10 @@ class Connection(asyncio.Protocol):
         if owner is not None and exc is not None:
             self._rescue(owner)
         self._gone()
-        if owner is not None:
-            owner.lost(exc, accepted=True)
+        if owner is None:
+            self._error = exc
+        else:
+            owner.lost(exc, accepted=not self._refused)
 
     def pause_writing(self) -> None:
         """The kernel takes no more for now."""
@@ -132,8 +138,12 @@ class Connection(asyncio.Protocol):
 
     # -- called by an exchange
 
-    def send(self, owner: Owner, head: bytes, body: bytes) -> bool:
-        """Write a request for this exchange. Returns whether any byte may have been accepted."""
+    def send(self, owner: Owner, head: bytes, body: bytes) -> None:
+        """Write a request for this exchange."""
+        if self.state is _CLOSED:
+            # It was lost between its making and now.
+            owner.lost(self._error, accepted=False)
+            return
         if self._tls and self.expires:
             self._acked = self._tcp_info()[1]
         elif self.expires:
@@ -144,12 +154,11 @@ class Connection(asyncio.Protocol):
         self.state = _HEAD
         self.transport.write(head + body if len(body) < 65536 else head)
         if self.transport.is_closing():
-            # asyncio tried at once and the kernel refused.
-            self.abort()
-            return False
-        if len(body) >= 65536:
+            # It was lost before, or asyncio tried at once and the kernel refused; connection_lost() comes with the
+            # reason in the loop's next turn.
+            self._refused = True
+        elif len(body) >= 65536:
             self.transport.write(body)
-        return True
 
     def release(self, idle: float) -> None:
         """Go back to the idle ones for so many seconds."""
@@ -174,9 +183,9 @@ class Connection(asyncio.Protocol):
             twin.shutdown(socket.SHUT_RDWR)
 
     def _gone(self) -> None:
+        self._home.forget(self)
         self.state = _CLOSED
         self.owner = None
-        self._home.forget(self)
 
     # -- what the kernel knows
 
@@ -274,8 +283,7 @@ class Connections:
     def forget(self, connection: Connection) -> None:
         """A connection is closed."""
         self.open.discard(connection)
-        idle = self._idle.get(connection.key, [])
-        if connection in idle:
+        if connection.state is _IDLE and connection in (idle := self._idle.get(connection.key, [])):
             idle.remove(connection)
             self.count -= 1
 

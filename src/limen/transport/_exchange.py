@@ -134,10 +134,8 @@ class Exchange:
         self._parser = httptools.HttpResponseParser(self)
         self.resend = False
         self.deadlines.sent()
-        if connection.send(self, head, body):
-            self.connection = connection
-        else:
-            self.lost(None, accepted=False)
+        self.connection = connection
+        connection.send(self, head, body)
 
     async def head(self, *, last: bool) -> None:
         """Wait for the head of the answer; raise why there is none, unless the request can be sent again."""
@@ -194,6 +192,7 @@ class Exchange:
             raise ValueError(f"an interim answer ({status}) that was not asked for, or has a body")
         if self._interim:
             self._raw_headers = []
+            self._head_size += 32  # its status line, so that interim answers without end meet the limit too
             return
         coding = headers.get("transfer-encoding", "").lower()
         if coding not in ("", "chunked", "identity"):
@@ -264,10 +263,13 @@ class Exchange:
         self._parser = None
         if self.complete or self.failure is not None:
             return
+        self.resend = not accepted
         if error is not None:
-            self._fail(faults.verdict_of(error) or faults.RESET, error)
+            verdict = faults.verdict_of(error) or faults.RESET
+            # A second connection would meet a TLS peer's refusal again.
+            self.resend = not accepted and verdict.should_retry is not False
+            self._fail(verdict, error)
         elif not self.status:
-            self.resend = not accepted
             self._fail(faults.CLOSED, None)
         elif self._framed:
             self._fail(faults.SHORT, None)
