@@ -133,8 +133,8 @@ class _Dialogue(asyncio.Protocol):
         await self._answered
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        # uvloop's transports are no asyncio.Transport by their class.
+        self.transport = transport  # type: ignore[assignment] # pyright: ignore[reportAttributeAccessIssue] - see above
 
     def data_received(self, data: bytes) -> None:
         self._size += len(data)

@@ -87,10 +87,10 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport; with TLS, the handshake is over."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        # uvloop's transports are no asyncio.Transport by their class.
+        self.transport = transport  # type: ignore[assignment] # pyright: ignore[reportAttributeAccessIssue] - see above
         # asyncio's TLS transport pauses at `size >= high`, so 0 would pause it for good (CPython 3.11 to 3.13).
-        transport.set_write_buffer_limits(high=1, low=0)
+        self.transport.set_write_buffer_limits(high=1, low=0)
         self._tls = transport.get_extra_info("sslcontext") is not None
         self._home.open.add(self)
 
