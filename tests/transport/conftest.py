@@ -9,7 +9,6 @@ import subprocess
 
 import pytest
 
-
 if os.environ.get("LIMEN_TEST_LOOP") == "uvloop":
     # Every test of this folder on uvloop; test_uvloop.py starts such a run.
     asyncio.set_event_loop_policy(importlib.import_module("uvloop").EventLoopPolicy())

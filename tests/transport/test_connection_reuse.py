@@ -21,8 +21,8 @@ SURPLUS = {
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop turn until something holds, for five seconds at most."""
     async with asyncio.timeout(5):
-        while not condition():
-            await asyncio.sleep(0.001)
+        while not condition():  # noqa: ASYNC110 - a state of the transport, which sets no event
+            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["one write", "later"])

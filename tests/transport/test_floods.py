@@ -8,6 +8,7 @@ import pytest
 from limen import GenerateOptions, LlmError, LlmRuntime, Timeouts, user
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.contract import codes
+from limen.transport import HttpAnswer
 from transport._byte_server import CHUNKED, ByteServer, Connection, chunk
 from transport._client import opened
 
@@ -52,6 +53,13 @@ class Lag:
             self.worst = max(self.worst, time.thread_time() - before)
 
 
+async def read_slowly(answer: HttpAnswer) -> None:
+    """Read what holds no event, 5 ms for each read."""
+    while await answer.read():
+        time.sleep(0.005)  # noqa: ASYNC251 - a decoder at work
+        answer.no_event()
+
+
 @pytest.mark.parametrize(
     ("timeouts", "says"),
     [
@@ -60,13 +68,11 @@ class Lag:
     ],
 )
 async def test_a_flood_before_the_first_event(timeouts: Timeouts, says: str) -> None:
-    """`first_event` and `total` pass on time though bytes never stop, also where the reader is slower than they come."""
+    """`first_event` and `total` pass on time though bytes never stop, and come faster than they are read."""
     async with opened(flood, timeouts) as (answer, _):
         began = time.monotonic()
         with pytest.raises(LlmError) as caught:
-            while await answer.read():
-                time.sleep(0.005)  # noqa: ASYNC251 - a decoder at work
-                answer.no_event()
+            await read_slowly(answer)
         assert caught.value.code == codes.TIMEOUT
         assert says in str(caught.value)
         assert time.monotonic() - began < 1

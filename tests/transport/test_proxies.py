@@ -100,10 +100,12 @@ async def test_tls_goes_through_a_tunnel(authority: trustme.CA, ca_file: Path, s
 
 async def test_the_certificate_behind_a_tunnel_is_verified(authority: trustme.CA, ca_file: Path) -> None:
     """A proxy that joins another server than the one asked for is found out: TRANSPORT, for another name (K6)."""
-    async with ByteServer(serve, tls=served_by(authority, "other.example")) as server:
-        async with ByteServer(http_proxy(server.port)) as proxy:
-            async with transport(options=TransportOptions(proxy=proxy.url, ca_file=ca_file)) as client:
-                failure = await failure_of(client, post("https://api.invalid"))
+    async with (
+        ByteServer(serve, tls=served_by(authority, "other.example")) as server,
+        ByteServer(http_proxy(server.port)) as proxy,
+        transport(options=TransportOptions(proxy=proxy.url, ca_file=ca_file)) as client,
+    ):
+        failure = await failure_of(client, post("https://api.invalid"))
     assert (facts(failure), failure.failure.should_retry) == ((codes.TRANSPORT, "connect"), False)
     assert "another name" in str(failure)
 

@@ -66,7 +66,7 @@ async def test_a_private_authority_is_named_by_the_environment(
     folder.mkdir()
     context = ssl.create_default_context(cafile=str(ca_file))
     (name,) = {hash_of(certificate) for certificate in context.get_ca_certs(binary_form=True)[-1:]}
-    (folder / f"{name}.0").write_bytes(ca_file.read_bytes())
+    authority.cert_pem.write_to_path(str(folder / f"{name}.0"))
     async with ByteServer(serve, tls=served_by(authority.issue_cert("127.0.0.1"))) as server:
         for variable, value in (("SSL_CERT_FILE", ca_file), ("SSL_CERT_DIR", folder)):
             with monkeypatch.context() as patch:
@@ -91,7 +91,7 @@ def hash_of(certificate: bytes) -> str:
 async def test_certificate_faults(authority: trustme.CA, ca_file: Path) -> None:
     """Expired, not yet valid, made for another name: each says so, in phase connect, and is not tried again (E3)."""
     day = datetime.timedelta(days=1)
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     told: list[str] = []
     for certificate in (
         authority.issue_cert("127.0.0.1", not_before=now - 3 * day, not_after=now - day),
@@ -99,9 +99,11 @@ async def test_certificate_faults(authority: trustme.CA, ca_file: Path) -> None:
         authority.issue_cert("127.0.0.2"),
         authority.issue_cert("another.example"),
     ):
-        async with ByteServer(serve, tls=served_by(certificate)) as server:
-            async with transport(options=TransportOptions(ca_file=ca_file)) as client:
-                failure = await failure_of(client, post(server.url))
+        async with (
+            ByteServer(serve, tls=served_by(certificate)) as server,
+            transport(options=TransportOptions(ca_file=ca_file)) as client,
+        ):
+            failure = await failure_of(client, post(server.url))
         assert (facts(failure), failure.failure.should_retry) == ((codes.TRANSPORT, "connect"), False)
         told.append(str(failure))
     assert "has expired" in told[0]

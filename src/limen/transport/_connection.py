@@ -53,8 +53,8 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_acked",
-        "_home",
         "_error",
+        "_home",
         "_look",
         "_refused",
         "_tls",

@@ -17,8 +17,9 @@ import httptools
 
 from limen.contract import AbortSignal, LlmError, Timeouts, WireTap, codes
 from limen.transport import _exceptions as faults
+from limen.transport._answer_head import HEAD_MAX, head_of, text_of
 from limen.transport._coding import Inflater, inflater
-from limen.transport._connection import IDLE_S, Connection, State
+from limen.transport._connection import Connection, State
 from limen.transport._deadlines import Deadlines
 from limen.transport._pool import Pool
 
@@ -26,13 +27,9 @@ from limen.transport._pool import Pool
 LINGER: Final = 0.05
 # Bytes that a slow consumer leaves in memory, one read more at most; past it the kernel holds the rest.
 READ_BUFFER: Final = 2 * 1024 * 1024
-# Bytes of an answer's head, interim answers included: policies and cookies of gateways are long.
-HEAD_MAX: Final = 256 * 1024
 # The most that is handed over at once, and the seconds after which a busy reader lets the loop turn (T1).
 PIECE: Final = 64 * 1024
 TURN_S: Final = 0.01
-# Taken off the idle time that a server's `Keep-Alive` promises, for the way there.
-_MARGIN_S: Final = 1.0
 
 
 class Exchange:
@@ -77,7 +74,7 @@ class Exchange:
         self.deadlines = Deadlines(pool.loop, timeouts, self.stop)
         self.headers: dict[str, str] = {}
         self._tap = tap
-        self._raw_headers: list[tuple[bytes, bytes]] = []
+        self._fields: list[tuple[bytes, bytes]] = []
         self._chunks: list[bytes] = []
         # The parser calls this for each piece of the body; a bound method of the list costs no Python frame.
         self.on_body = self._chunks.append
@@ -173,36 +170,21 @@ class Exchange:
         """A header field, or a trailer field, which is left out."""
         if not self.status:
             self._head_size += len(name) + len(value) + 4
-            self._raw_headers.append((name, value))
+            self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """The head ends; whether it may be taken is judged here."""
+        """The head ends."""
         parser = self._parser
         if parser is None or self.complete:
             self._surplus = True
             return
-        status = parser.get_status_code()
-        headers = self._named()
-        self._interim = status < 200
-        if self._head_size > HEAD_MAX:
-            raise ValueError(f"the head is larger than {HEAD_MAX} bytes")
-        if parser.get_http_version() not in ("1.1", "1.0"):
-            raise ValueError(f"HTTP/{parser.get_http_version()} was not asked for")
-        if status == 101 or (self._interim and ("content-length" in headers or "transfer-encoding" in headers)):
-            raise ValueError(f"an interim answer ({status}) that was not asked for, or has a body")
+        head = head_of(parser, self._fields, self._head_size)
+        self._interim = head.status < 200
         if self._interim:
-            self._raw_headers = []
+            self._fields = []
             self._head_size += 32  # its status line, so that interim answers without end meet the limit too
             return
-        coding = headers.get("transfer-encoding", "").lower()
-        if coding not in ("", "chunked", "identity"):
-            raise ValueError(f"the transfer coding {coding[:80]!r} was not asked for")
-        self._framed = "content-length" in headers or coding == "chunked" or status in (204, 304)
-        # An error answer's connection is not used again: servers close it, some without saying so (K8).
-        if status < 300 and parser.should_keep_alive():
-            self._keep = _idle_time(headers.get("keep-alive", ""))
-        self.headers = headers
-        self.status = status
+        self.status, self.headers, self._framed, self._keep = head
         if self.connection is not None:
             self.connection.state = State.BODY
         self.deadlines.answered()
@@ -214,14 +196,6 @@ class Exchange:
         elif not self.complete:
             self.complete = True
             self._length = len(self._chunks)
-
-    def _named(self) -> dict[str, str]:
-        headers: dict[str, str] = {}
-        for name, value in self._raw_headers:
-            key = name.decode("latin-1").lower()
-            text = _text(value)
-            headers[key] = f"{headers[key]}, {text}" if key in headers else text
-        return headers
 
     # -- called by the connection
 
@@ -261,7 +235,10 @@ class Exchange:
         """The connection is gone, in order or by an error; `accepted`: the server may have seen the request."""
         self.connection = None
         self._parser = None
+        self.deadlines.stop()
         if self.complete or self.failure is not None:
+            if self._severed:
+                self.kill(None)
             return
         self.resend = not accepted
         if error is not None:
@@ -275,7 +252,6 @@ class Exchange:
             self._fail(faults.SHORT, None)
         else:
             self.complete = True
-        self.deadlines.stop()
         if self._linger is not None or self._severed:
             self.kill(None)
         self._wake()
@@ -298,8 +274,7 @@ class Exchange:
 
     def _ends_with_message(self, data: bytes) -> bool:
         """Say whether a read ends where the message does. llhttp skips empty lines between messages silently."""
-        length = int(self.headers.get("content-length") or 0)
-        if length:
+        if self._length and "content-length" in self.headers:
             before = len(data) - len(self._chunks[self._length - 1])
             return b"\r\n\r\n".endswith(data[max(0, before - 4) : before])
         end = data[-5:] if len(data) > 4 else (self._tail + data)[-5:]
@@ -330,9 +305,7 @@ class Exchange:
     def answered(self) -> None:
         """Show the head to the tap."""
         if self._tap is not None:
-            self._tap.answered(
-                self.status, [(name.decode("latin-1"), _text(value)) for name, value in self._raw_headers]
-            )
+            self._tap.answered(self.status, [(name.decode("latin-1"), text_of(value)) for name, value in self._fields])
 
     # -- reading
 
@@ -422,10 +395,12 @@ class Exchange:
         """What was read last held no model event. Where a limit passed meanwhile, what was not read yet is given up:
         a flood of keep-alives would otherwise be read on behind it (T1).
         """
-        if self.deadlines.unproductive() and not self.complete and self.failure is None:
+        if self.complete or not self.deadlines.unproductive():
+            return
+        self.stop(self.deadlines.verdict())
+        if self.silent_end or (isinstance(self.failure, LlmError) and self.failure.code == codes.TIMEOUT):
             self._chunks.clear()
             self._rest = b""
-            self.stop(self.deadlines.verdict())
 
     def _aborted(self) -> None:
         self.stop(LlmError("the call was aborted", codes.ABORTED, phase=self.deadlines.phase))
@@ -435,7 +410,8 @@ class Exchange:
         if self.over:
             return
         if self.failure is None and not self.complete:
-            self.failure = error
+            left = LlmError("the answer was left before its end", codes.ABORTED, phase=self.deadlines.phase)
+            self.failure = error if isinstance(error, LlmError) else left
         self._chunks.clear()
         self._rest = b""
         self._cut()
@@ -497,19 +473,3 @@ class Exchange:
         if self._tap is not None:
             tap, self._tap = self._tap, None
             tap.ended(error.code if isinstance(error, LlmError) else None)
-
-
-def _text(value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value.decode("latin-1")
-
-
-def _idle_time(promised: str) -> float:
-    """Return for how many seconds a connection is kept: what `Keep-Alive: timeout=…` says, less a margin."""
-    for part in promised.lower().split(","):
-        name, _, seconds = part.partition("=")
-        if name.strip() == "timeout" and seconds.strip().isdecimal() and len(seconds) < 10:
-            return min(int(seconds) - _MARGIN_S, IDLE_S)
-    return IDLE_S
