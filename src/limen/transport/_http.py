@@ -193,10 +193,15 @@ class Transport:
         head = head_of(request, target, absolute=absolute, proxy_credential=credential)
         key = (target.tls, target.host, target.port, proxy)
         connection = pool.connections.take(key)
+        if connection is not None and pool.connections.unsettled(connection):
+            connection = await pool.connections.settle(connection)
         for last in (False, True):
             if connection is None:
                 opening = connect(Connection(pool.connections, key), target, proxy, self._options)
                 connection = await exchange.connect(opening, self._timeouts.connect)
+            if exchange.failure is not None:
+                connection.abort()
+                raise exchange.failure
             exchange.send(connection, head, request.body)
             await exchange.head(last=last)
             if exchange.status:
