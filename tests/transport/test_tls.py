@@ -164,7 +164,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         {"ca_file": broken, "ssl": ssl.create_default_context()},
     ):
         with pytest.raises(LlmError) as caught:
-            TransportOptions(**wrong)  # type: ignore[arg-type] # each is a set of options
+            TransportOptions(**wrong)
         assert facts(caught.value) == (codes.INVALID_CONFIG, "resolve")
 
 
