@@ -28,7 +28,7 @@ LINGER: Final = 0.05
 # Bytes that a slow consumer leaves in memory, one read more at most; past it the kernel holds the rest.
 READ_BUFFER: Final = 2 * 1024 * 1024
 # The most that is handed over at once, and the seconds after which a busy reader lets the loop turn (T1).
-PIECE: Final = 64 * 1024
+PIECE: Final = 32 * 1024
 TURN_S: Final = 0.01
 
 
@@ -50,7 +50,8 @@ class Exchange:
     connection: Connection | None = None
     _parser: httptools.HttpResponseParser | None = None
     _fed_at = 0.0
-    _rest = b""
+    _rest = b""  # taken from the parser, and handed over up to `_taken`
+    _taken = 0
     _received = 0  # bytes since the reader took some
     _head_size = 0
     _interim = False
@@ -337,8 +338,7 @@ class Exchange:
                     deadlines.resume()
 
     def _take(self) -> bytes:
-        data = self._rest
-        if not data:
+        if not self._rest:
             chunks = self._chunks
             data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
             chunks.clear()
@@ -346,11 +346,14 @@ class Exchange:
             if self._paused and self.connection is not None:
                 self._paused = False
                 self.connection.transport.resume_reading()
-        if len(data) > PIECE:
-            self._rest = data[PIECE:]
-            return data[:PIECE]
-        self._rest = b""
-        return data
+            if len(data) <= PIECE:
+                return data
+            self._rest, self._taken = data, 0
+        piece = self._rest[self._taken : self._taken + PIECE]
+        self._taken += PIECE
+        if self._taken >= len(self._rest):
+            self._rest = b""
+        return piece
 
     def _decoded(self, data: bytes) -> bytes:
         assert self._inflater is not None
