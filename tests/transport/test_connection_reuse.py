@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from limen.contract import Timeouts, codes
+from limen.contract import AbortController, LlmError, Timeouts, codes
 from transport._byte_server import CHUNKED, LAST, TO_THE_END, ByteServer, Connection, chunk, sized
 from transport._client import drained, facts, failure_of, post, stay, transport
 
@@ -260,3 +260,57 @@ async def test_a_server_that_never_takes_a_connection_is_asked_twice_at_most() -
         failure = await failure_of(client, post(server.url))
         assert failure.code == codes.TRANSPORT
         assert 1 <= server.connections <= 2
+
+
+async def test_idle_connections_are_capped_and_swept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a number of idle connections the next is closed; those whose time has passed are closed unasked (S6)."""
+    monkeypatch.setattr("limen.transport._connection.IDLE_MAX", 3)
+
+    async def script(connection: Connection) -> None:
+        await connection.request()
+        started.append(1)
+        if len(started) == 5:
+            go.set()
+        await go.wait()
+        await connection.send(sized(b"ok"))
+        await stay(connection)
+
+    go, started = asyncio.Event(), list[int]()
+    async with ByteServer(script) as server, transport() as client:
+        answers = await asyncio.gather(*[client.open(post(server.url)) for _ in range(5)])
+        for answer in answers:
+            assert await drained(answer) == (b"ok", None)
+        pool = client._pools.current()
+        assert pool is not None
+        kept = pool.connections
+        assert (kept.count, len(kept.open)) == (3, 3)
+        kept._sweep()
+        assert kept.count == 3
+        for connection in kept.open:
+            connection.expires = 0
+        kept._sweep()
+        assert (kept.count, len(kept.open)) == (0, 0)
+        await until(lambda: len(server.gone_at) == 5)
+
+
+async def test_leaving_while_a_kept_connection_settles() -> None:
+    """A call that is cancelled or aborted in the 10 ms before an idle connection is used again sends nothing (Q6)."""
+
+    async def script(connection: Connection) -> None:
+        while True:
+            received = await connection.request()
+            await connection.send(sized(received.body))
+
+    async with ByteServer(script) as server, transport() as client:
+        for how in ("cancel", "abort"):
+            controller = AbortController()
+            assert await drained(await client.open(post(server.url))) == (b"{}", None)
+            opening = asyncio.ensure_future(client.open(post(server.url, b"left"), signal=controller.signal))
+            await asyncio.sleep(0)
+            if how == "cancel":
+                opening.cancel()
+            else:
+                controller.abort()
+            with pytest.raises((asyncio.CancelledError, LlmError)):
+                await opening
+        assert [request.body for request in server.requests] == [b"{}", b"{}"]
