@@ -191,6 +191,8 @@ class WireStream:
                 self.call_facts.first_event_ms = answer.since_sent_ms
             self._events = reader.events
             answer.event_arrived()
+        else:
+            answer.no_event()
         if reader.done:
             self._over = True
             answer.release()
