@@ -32,7 +32,18 @@ def test_every_exported_name_can_be_imported() -> None:
 
 def test_submodules_are_attributes() -> None:
     """Every public layer is reached as an attribute, without an import of its own."""
-    names = ["adapters", "config", "contract", "fixture", "recording", "runtime", "sync", "testing", "transport"]
+    names = [
+        "adapters",
+        "config",
+        "contract",
+        "fixture",
+        "recording",
+        "runtime",
+        "sync",
+        "testing",
+        "tools",
+        "transport",
+    ]
     code = f"import limen; print([getattr(limen, name).__name__ for name in {names!r}])"
 
     assert run(code) == f"{[f'limen.{name}' for name in names]!r}\n"

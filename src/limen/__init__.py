@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from limen import runtime as runtime
     from limen import sync as sync
     from limen import testing as testing
+    from limen import tools as tools
     from limen import transport as transport
     from limen import views as views
     from limen._compose import build_request, classify_error, iter_chunks, open_runtime, wires
@@ -170,6 +171,7 @@ _SUBMODULES = (
     "runtime",
     "sync",
     "testing",
+    "tools",
     "transport",
     "views",
 )

@@ -19,6 +19,7 @@ THIRD_PARTIES = {
     "runtime": {"msgspec"},
     "fixture": {"msgspec"},
     "recording": {"msgspec"},
+    "tools": {"msgspec", "mcp"},
     "views": {"msgspec"},
     "config": {"msgspec", "keyring"},
     "testing": {"msgspec", "h11", "pytest", "pytest_asyncio"},

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     )
     from limen.contract._replay import aligned, replay_fault
     from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
+    from limen.contract._schemas import SchemaFault, TypeSchema, annotated_text, record_type, type_name
 
 __all__ = [
     "CODES",
@@ -149,6 +150,7 @@ __all__ = [
     "ResponseFormat",
     "RetryPolicy",
     "Role",
+    "SchemaFault",
     "StaticCredential",
     "StreamBlock",
     "StreamChunk",
@@ -163,6 +165,7 @@ __all__ = [
     "ToolChoiceOption",
     "ToolResultBlock",
     "ToolSpec",
+    "TypeSchema",
     "UsageChunk",
     "ValueSource",
     "Wire",
@@ -171,6 +174,7 @@ __all__ = [
     "WireTap",
     "address_fault",
     "aligned",
+    "annotated_text",
     "assemble",
     "assistant",
     "check_history",
@@ -195,6 +199,7 @@ __all__ = [
     "json_fault",
     "loads",
     "looks_secret",
+    "record_type",
     "remember_secret",
     "replace_surrogates",
     "replay_fault",
@@ -202,6 +207,7 @@ __all__ = [
     "scrub",
     "system",
     "tool_result",
+    "type_name",
     "unknown_dialect",
     "user",
 ]
@@ -267,6 +273,13 @@ _HOMES = {
         "MAX_DELAY_MS",
         "RETRYABLE",
         "RetryPolicy",
+    ),
+    "_schemas": (
+        "SchemaFault",
+        "TypeSchema",
+        "annotated_text",
+        "record_type",
+        "type_name",
     ),
 }
 _LAZY = {name: module for module, names in _HOMES.items() for name in names}

@@ -43,6 +43,18 @@ INVALID_CATALOG: Final = "INVALID_CATALOG"
 INVALID_MODEL_INFO: Final = "INVALID_MODEL_INFO"
 INVALID_CONFIG: Final = "INVALID_CONFIG"
 PROTOCOL_VIOLATION: Final = "PROTOCOL_VIOLATION"
+INVALID_OUTPUT: Final = "INVALID_OUTPUT"
+INVALID_TOOL_DEFINITION: Final = "INVALID_TOOL_DEFINITION"
+INVALID_TOOL_BATCH: Final = "INVALID_TOOL_BATCH"
+DUPLICATE_TOOL_NAME: Final = "DUPLICATE_TOOL_NAME"
+INVALID_TOOL_CALL: Final = "INVALID_TOOL_CALL"
+TOOL_NOT_FOUND: Final = "TOOL_NOT_FOUND"
+TOOL_ARGUMENTS_INVALID: Final = "TOOL_ARGUMENTS_INVALID"
+TOOL_VALIDATION_FAILED: Final = "TOOL_VALIDATION_FAILED"
+TOOL_CALL_DENIED: Final = "TOOL_CALL_DENIED"
+TOOL_EXECUTION_FAILED: Final = "TOOL_EXECUTION_FAILED"
+TOOL_TIMED_OUT: Final = "TOOL_TIMED_OUT"
+TOOL_OUTPUT_SERIALIZATION_FAILED: Final = "TOOL_OUTPUT_SERIALIZATION_FAILED"
 UNKNOWN: Final = "UNKNOWN"
 
 CODES: Final[Mapping[str, str]] = MappingProxyType(
@@ -79,6 +91,18 @@ CODES: Final[Mapping[str, str]] = MappingProxyType(
         INVALID_MODEL_INFO: "an adapter's answer for one model is malformed",
         INVALID_CONFIG: "configuration that does not validate; the message names file, line or key path",
         PROTOCOL_VIOLATION: "an adapter broke a C-rule; the message names it",
+        INVALID_OUTPUT: "an answer that does not validate against its type; the message has the path (X9)",
+        INVALID_TOOL_DEFINITION: "a tool whose name, description, schema or functions are not usable (X1)",
+        INVALID_TOOL_BATCH: "what was to be registered is no sequence of tools (X2)",
+        DUPLICATE_TOOL_NAME: "a tool name is taken, or named twice in one batch (X2)",
+        INVALID_TOOL_CALL: "what was to be executed is no complete tool call (X3)",
+        TOOL_NOT_FOUND: "a call names a tool that was not offered; a result for the model (X3)",
+        TOOL_ARGUMENTS_INVALID: "arguments that are no JSON object or do not validate; a result for the model (X3)",
+        TOOL_VALIDATION_FAILED: "a validator raised or did not decide; a result for the model (X3)",
+        TOOL_CALL_DENIED: "the hook before a call denied it; a result for the model (X8)",
+        TOOL_EXECUTION_FAILED: "a tool raised; a result for the model (X3)",
+        TOOL_TIMED_OUT: "a tool ran past its own timeout; a result for the model (X3)",
+        TOOL_OUTPUT_SERIALIZATION_FAILED: "a tool's output is not data; a result for the model (X5)",
         UNKNOWN: "a foreign exception: nothing is known, so nothing is claimed (E4)",
     }
 )

@@ -1,6 +1,8 @@
 """Collected answer of a call, as one value."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -10,6 +12,8 @@ from limen.contract._finish import FinishReason
 from limen.contract._json import freeze_object
 from limen.contract._messages import Message
 from limen.contract._usage import TokenUsage
+
+T = TypeVar("T")
 
 
 class RateLimit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
@@ -85,3 +89,14 @@ class Response(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
             force_setattr(self, name, tuple(getattr(self, name)))
         if self.replay_state is not None:
             force_setattr(self, "replay_state", freeze_object(self.replay_state))
+
+    def parse(self, kind: type[T]) -> T:
+        """Return the answer's text, which is one JSON document, as a value of a type (X9).
+
+        For msgspec structs, dataclasses, `TypedDict` and pydantic models; `JsonSchema.of(kind)` asks for such an
+        answer. Text that does not validate is `LlmError` `INVALID_OUTPUT`: its message has the path, its `.partial`
+        is this response. Nothing is repaired.
+        """
+        # By name: the errors hold a `Response`, so their module cannot be imported from here without a cycle.
+        read: Callable[[Response, type[T]], T] = import_module("limen.contract._answers").parse_answer
+        return read(self, kind)

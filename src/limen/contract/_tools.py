@@ -41,6 +41,25 @@ class JsonSchema(msgspec.Struct, frozen=True, tag="json-schema", rename="camel",
     def __post_init__(self) -> None:
         force_setattr(self, "schema", freeze_object(self.schema))
 
+    @classmethod
+    def of(cls, kind: type, *, strict: bool = False, name: str | None = None) -> "JsonSchema":
+        """Make the format of a type: a msgspec struct, dataclass, `TypedDict` or pydantic model (X9).
+
+        Objects are closed. `name` is the type's own unless given. With `strict`, a field that has a default becomes
+        required, since providers' strict modes take no optional properties, and `strict` is set. A type without a
+        JSON schema is `LlmError` `INVALID_OPTIONS`. `Response.parse(kind)` reads the answer.
+        """
+        from limen.contract import _codes as codes
+        from limen.contract._errors import LlmError
+        from limen.contract._schemas import SchemaFault, TypeSchema, all_required, type_name
+
+        try:
+            schema = TypeSchema(kind).document
+            schema = all_required(schema) if strict else schema
+        except SchemaFault as fault:
+            raise LlmError(str(fault), codes.INVALID_OPTIONS, phase="resolve") from None
+        return cls(name or type_name(kind), schema, True if strict else None)
+
 
 ToolChoiceOption: TypeAlias = Literal["auto", "none", "required"] | ToolChoice
 ResponseFormat: TypeAlias = Literal["text", "json"] | JsonSchema

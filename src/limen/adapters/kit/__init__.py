@@ -5,7 +5,8 @@
 - `Ending`: finish words, their rank and the outcome (C11, C12, W5).
 - `UsageReports`, `first_count`, `uncached`, `with_reasoning`: token counts to disjoint ones (W7).
 - `CallIds`, `OutgoingIds`: made ids and rewritten ids (C9, C10).
-- `RequestWriter`: honoured fields, refusals, `extra` (Q1, Q3, Q8-Q10); `strict_fault`: strict JSON schemas.
+- `RequestWriter`: honoured fields, refusals, `extra` (Q1, Q3, Q8-Q10); `strict_fault`,
+  `strict_schema`: JSON schemas for strict modes, checked and rewritten.
 - `StateWriter`, `read_state`, `read_items`: replay state before, at and after a block (R5, N4).
 - `limen.adapters.kit.errors`: classification of errors as data (E3).
 """
@@ -43,6 +44,7 @@ from limen.adapters.kit._json import (
 from limen.adapters.kit._replay import Item, StateWriter, invalid_state, json_object, read_items, read_state
 from limen.adapters.kit._request import NAME, BuildContext, RequestWriter, is_json_array, is_json_object
 from limen.adapters.kit._schema import strict_fault
+from limen.adapters.kit._strict import StrictFault, strict_schema
 from limen.adapters.kit._text import NotCumulative, ThinkTags, grown
 from limen.adapters.kit._usage import (
     ROUNDING,
@@ -87,6 +89,7 @@ __all__ = [
     "PromptCounts",
     "RequestWriter",
     "StateWriter",
+    "StrictFault",
     "ThinkTags",
     "ToolIdRule",
     "UsageReports",
@@ -116,6 +119,7 @@ __all__ = [
     "readable_words",
     "refuse_block",
     "strict_fault",
+    "strict_schema",
     "tolerant",
     "uncached",
     "with_reasoning",

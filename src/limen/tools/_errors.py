@@ -1,0 +1,54 @@
+"""Errors of tools, and results that tell the model of one."""
+
+from typing import Final
+
+from limen.contract import ToolCallBlock, ToolResultBlock, codes, dumps, foreign_text, scrub
+
+MESSAGE_MAX: Final = 1_024
+"""Code points of an error's message, in a result or an exception."""
+
+
+class ToolContractError(Exception):
+    """A tool, batch or call that is wrong by itself: the program's mistake, raised and never sent to the model.
+
+    `code` is `INVALID_TOOL_DEFINITION`, `INVALID_TOOL_BATCH`, `DUPLICATE_TOOL_NAME` or `INVALID_TOOL_CALL`.
+    """
+
+    def __init__(self, code: str, message: str = "") -> None:
+        super().__init__(f"{code}: {message}" if message else code)
+        self.code = code
+        self.message = message
+
+    def __reduce__(self) -> tuple[type["ToolContractError"], tuple[str, str]]:
+        return (type(self), (self.code, self.message))
+
+
+class NonRecoverableToolError(Exception):
+    """Raised by a tool or validator to stop the run: it leaves the run unchanged instead of becoming a result (X4)."""
+
+
+def bounded(text: str) -> str:
+    """Return a message without credentials (E5), as valid Unicode, of at most `MESSAGE_MAX` code points."""
+    text = scrub(text)
+    return text if len(text) <= MESSAGE_MAX else text[: MESSAGE_MAX - 1] + "…"
+
+
+def failed(call: ToolCallBlock, code: str, message: str) -> ToolResultBlock:
+    """Return the result that tells the model of a failure: `{"error":{"code","message"}}`, linked by the call's id."""
+    content = dumps({"error": {"code": code, "message": bounded(message)}}).decode()
+    return ToolResultBlock(call.id, content, is_error=True)
+
+
+def error_words(error: BaseException) -> str:
+    """Return an exception's class name and text, scrubbed, whatever its class does when asked."""
+    text = foreign_text(error)
+    try:
+        name = str.__str__(type(error).__name__)
+    except Exception:  # noqa: BLE001 - a metaclass may raise anything for the name of its class
+        return text
+    return text if text == name else f"{name}: {text}"
+
+
+def invalid_definition(message: str) -> ToolContractError:
+    """Return the refusal of a tool's definition (X1)."""
+    return ToolContractError(codes.INVALID_TOOL_DEFINITION, bounded(message))

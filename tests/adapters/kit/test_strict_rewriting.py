@@ -1,0 +1,146 @@
+"""X9: a schema is rewritten to what a strict mode demands without loss, or refused with the path."""
+
+import enum
+from typing import Any, Literal
+
+import msgspec
+import pytest
+
+from limen.adapters.kit import StrictFault, strict_fault, strict_schema
+from limen.contract import JsonSchema, freeze_object
+
+
+class Level(enum.Enum):
+    """A level."""
+
+    HIGH = "high"
+
+
+class Inner(msgspec.Struct):
+    """An inner struct."""
+
+    level: Level = Level.HIGH
+    tags: list[str] = []
+
+
+class Cat(msgspec.Struct, tag=True):
+    """A cat."""
+
+    lives: int
+
+
+class Dog(msgspec.Struct, tag=True):
+    """A dog."""
+
+    name: str
+
+
+class Outer(msgspec.Struct):
+    """An outer struct."""
+
+    inner: Inner
+    pet: Cat | Dog
+    mode: Literal["a", "b"] = "a"
+    more: Inner | None = None
+    next: "Outer | None" = None
+
+
+@pytest.mark.parametrize("subset", ["openai", "deepseek"])
+def test_x9_a_type_with_defaults_becomes_strict(subset: str) -> None:
+    """X9: nested structs, unions, enums, defaults and recursion all have a strict form."""
+    strict = strict_schema(JsonSchema.of(Outer).schema, "P", subset=subset)
+
+    assert strict_fault(strict, "P", subset=subset) is None
+    properties: Any = strict["properties"]
+    assert strict["required"] == ("inner", "pet", "mode", "more", "next")
+    assert properties["pet"] == {"anyOf": ({"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"})}
+    definitions: Any = strict["$defs"]
+    assert definitions["Inner"]["required"] == ("level", "tags")
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict"),
+    [
+        (
+            {"type": "object", "properties": {"a": {"type": "integer", "default": 3}}},
+            {
+                "type": "object",
+                "properties": {"a": {"type": "integer"}},
+                "required": ["a"],
+                "additionalProperties": False,
+            },
+        ),
+        ({"properties": {}}, None),
+        (
+            {"type": "object", "properties": {"default": {"const": 3}}},
+            {
+                "type": "object",
+                "properties": {"default": {"enum": [3]}},
+                "required": ["default"],
+                "additionalProperties": False,
+            },
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {"$ref": "#/$defs/b", "description": "An a.", "default": 1}},
+                "$defs": {"b": {"type": "integer"}},
+            },
+            {
+                "type": "object",
+                "properties": {"a": {"anyOf": [{"$ref": "#/$defs/b"}], "description": "An a."}},
+                "$defs": {"b": {"type": "integer"}},
+                "required": ["a"],
+                "additionalProperties": False,
+            },
+        ),
+        (
+            {"type": "object", "properties": {"a": {"oneOf": [{"$ref": "#"}], "discriminator": {"propertyName": "t"}}}},
+            {
+                "type": "object",
+                "properties": {"a": {"anyOf": [{"$ref": "#"}]}},
+                "required": ["a"],
+                "additionalProperties": False,
+            },
+        ),
+    ],
+)
+def test_x9_each_rewriting(schema: dict[str, object], strict: dict[str, object] | None) -> None:
+    """X9: what the subset cannot say is said in another way, with the same meaning; the source is not touched."""
+    frozen = freeze_object(schema)
+    if strict is None:
+        with pytest.raises(StrictFault, match='is not "object", which the root'):
+            strict_schema(frozen, "P", subset="openai")
+    else:
+        assert strict_schema(frozen, "P", subset="openai") == strict
+    assert frozen == freeze_object(schema)
+
+
+def closed(**properties: object) -> dict[str, object]:
+    """A closed object of these properties."""
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "object"}, "P lets properties pass that it does not name"),
+        (closed(a={"type": "object"}), "P.properties.a lets properties pass that it does not name"),
+        (closed(a={**closed(), "additionalProperties": True}), "P.properties.a lets properties pass"),
+        (closed(a={}), "P.properties.a lets any value pass"),
+        (closed(a=True), "P.properties.a lets any value pass"),
+        (closed(a={"type": "array", "items": {}}), "P.properties.a.items lets any value pass"),
+        (closed(a={"anyOf": [{"type": "null"}, {}]}), "P.properties.a.anyOf[1] lets any value pass"),
+        (closed(a={"oneOf": [{"type": "null"}]}), "P.properties.a.oneOf asks for exactly one"),
+        (closed(a={"type": "string", "maxLength": 3}), "P.properties.a.maxLength is not in the subset"),
+        (closed(a={"type": "string", "format": "uri"}), "P.properties.a.format 'uri' is not one that strict takes"),
+        (closed(a={"allOf": [{"type": "string"}]}), "P.properties.a.allOf is not in the subset"),
+        (closed(a={"type": "array"}), "P.properties.a.items is missing"),
+    ],
+)
+def test_x9_what_would_be_lost_is_refused(schema: dict[str, object], words: str) -> None:
+    """X9: what no strict schema can say is refused with the path of the word that says it."""
+    with pytest.raises(StrictFault) as caught:
+        strict_schema(freeze_object(schema), "P", subset="openai")
+
+    assert str(caught.value).startswith(words)
