@@ -105,7 +105,7 @@ async def test_a_key_is_asked_for_at_every_call(provider: MockProvider, monkeypa
         response = await llm.complete(hello())
 
     assert caught.value.code == "MISSING_CREDENTIAL"
-    assert "LIMEN_TEST_KEY (api_key_env of [routes.main])" in str(caught.value)
+    assert "LIMEN_TEST_KEY (api_key_env of [routes.main])" in caught.value.failure.message
     assert response.text == "Hello from the mock provider."
 
 
@@ -198,7 +198,7 @@ async def test_a_route_that_makes_no_adapter(provider: MockProvider, fields: dic
             pass
 
     assert caught.value.code == "INVALID_CONFIG"
-    assert str(caught.value).startswith(f"routes.main - {message}")
+    assert caught.value.failure.message.startswith(f"routes.main - {message}")
 
 
 async def test_a_fixture_is_a_route(tmp_path: Path) -> None:
@@ -599,7 +599,7 @@ async def test_proxies_of_the_environment_reach_the_adapter(
         "http://far.example/v1/chat/completions",
     ]
     assert caught.value.code == "INVALID_CONFIG"
-    assert "canary" not in str(caught.value)
+    assert "canary" not in caught.value.failure.message
 
 
 def test_known_providers_are_rows_of_the_wires() -> None:

@@ -102,6 +102,6 @@ def test_the_documented_message(tmp_path: Path) -> None:
         load(file)
 
     begin, end = shown.split("…")
-    said = str(caught.value).removeprefix(f"{tmp_path}{os.sep}")
+    said = caught.value.failure.message.removeprefix(f"{tmp_path}{os.sep}")
     assert said.startswith(begin)
     assert said.endswith(end)

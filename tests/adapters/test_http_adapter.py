@@ -69,7 +69,7 @@ def config_fault(settings: WireOptions, codec: ToyCodec | None = None) -> str:
     with pytest.raises(LlmError) as caught:
         WireAdapter(settings, codec or ToyCodec())
     assert (caught.value.code, caught.value.failure.phase) == (codes.INVALID_CONFIG, "resolve")
-    return str(caught.value)
+    return caught.value.failure.message
 
 
 async def test_a_call_goes_through() -> None:

@@ -45,7 +45,11 @@ def test_an_error_holds_its_facts() -> None:
     )
 
     assert error.failure == Failure("slow down", "RATE_LIMIT", "headers", 429, "rate", 1500, "r", True)
-    assert (str(error), error.code, error.partial) == ("slow down", "RATE_LIMIT", None)
+    assert (str(error), error.code, error.partial) == (
+        "RATE_LIMIT: slow down [HTTP 429, request r]",
+        "RATE_LIMIT",
+        None,
+    )
     assert repr(error) == "LlmError('slow down', 'RATE_LIMIT')"
 
 

@@ -117,7 +117,7 @@ def test_a_key_that_no_header_can_carry(key: str) -> None:
         clean_key(key, "the environment variable X")
 
     assert caught.value.code == codes.INVALID_CREDENTIAL
-    assert str(caught.value) == (
+    assert caught.value.failure.message == (
         "the key from the environment variable X cannot be sent: a key is printable ASCII without spaces; set it again"
     )
 

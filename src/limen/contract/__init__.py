@@ -30,7 +30,7 @@ from limen.contract._chunks import (
     UsageChunk,
 )
 from limen.contract._codes import CODES, Phase, http_code
-from limen.contract._credentials import CredentialSource, StaticCredential, ValueSource, clean_key
+from limen.contract._credentials import CredentialSource, Secret, StaticCredential, ValueSource, clean_header, clean_key
 from limen.contract._encoding import (
     decode,
     decode_chunk,
@@ -77,7 +77,7 @@ from limen.contract._ports import (
     WireTap,
     unknown_dialect,
 )
-from limen.contract._redact import MASK, looks_secret, remember_secret, scrub
+from limen.contract._redact import MASK, looks_secret, names_secret, remember_header, remember_secret, scrub
 from limen.contract._replay import aligned, replay_fault
 from limen.contract._request import check_request, checked
 from limen.contract._response import CallInfo, RateLimit, RateLimits, ReplayDrop, Response
@@ -146,6 +146,7 @@ __all__ = [
     "ResponseFormat",
     "RetryPolicy",
     "Role",
+    "Secret",
     "StaticCredential",
     "StreamBlock",
     "StreamChunk",
@@ -173,6 +174,7 @@ __all__ = [
     "check_history",
     "check_request",
     "checked",
+    "clean_header",
     "clean_key",
     "codes",
     "decode",
@@ -192,6 +194,8 @@ __all__ = [
     "json_fault",
     "loads",
     "looks_secret",
+    "names_secret",
+    "remember_header",
     "remember_secret",
     "replace_surrogates",
     "replay_fault",

@@ -285,7 +285,7 @@ async def test_adapter_without_options() -> None:
         await answer(AnthropicAdapter(), asking())
 
     assert caught.value.code == codes.MISSING_CREDENTIAL
-    assert "ANTHROPIC_API_KEY" in str(caught.value)
+    assert "ANTHROPIC_API_KEY" in caught.value.failure.message
 
 
 @pytest.mark.parametrize(
