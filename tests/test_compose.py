@@ -25,7 +25,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in a folder without a configuration, with no provider's key in the environment."""
     monkeypatch.chdir(tmp_path)
     for row in _compose.known_providers():
-        for name in row.key_variables:
+        for name in (*row.key_variables, *row.address_variables):
             monkeypatch.delenv(name, raising=False)
 
 
@@ -603,13 +603,15 @@ async def test_proxies_of_the_environment_reach_the_adapter(
 
 
 def test_known_providers_are_rows_of_the_wires() -> None:
-    """Every row with a conventional key is a provider, each key once; the adapter for one provider alone is used."""
+    """Every row with a conventional key or server address is a provider, each key once; a lone adapter is used."""
     rows = {row.route: row for row in _compose.known_providers()}
 
     assert (rows["deepseek"].adapter, rows["deepseek"].dialect) == ("deepseek", None)
     assert (rows["openai"].adapter, rows["openai"].dialect) == ("openai-chat", "openai")
     assert (rows["anthropic"].adapter, rows["anthropic"].dialect) == ("anthropic-messages", "anthropic")
-    keys = [row.key_variables[0] for row in rows.values()]
+    assert (rows["sglang"].key_variables, rows["sglang"].address_variables) == ((), ("SGLANG_BASE_URL",))
+    assert "generic" not in rows
+    keys = [row.key_variables[0] for row in rows.values() if row.key_variables]
     assert len(set(keys)) == len(keys)
 
 

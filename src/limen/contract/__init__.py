@@ -40,7 +40,7 @@ from limen.contract._encoding import (
     encode,
 )
 from limen.contract._errors import ForeignError, LlmError, foreign_text, safe_cause
-from limen.contract._failure import Failure, failure_fault
+from limen.contract._failure import ErrorMatch, Failure, failure_fault
 from limen.contract._finish import MAX_TOKENS, STOP, TOOL_CALLS, FinishKind, FinishReason
 from limen.contract._grammar import ChunkGrammar, GrammarError
 from limen.contract._history import check_history
@@ -113,6 +113,7 @@ __all__ = [
     "ContentBlock",
     "CredentialSource",
     "Effort",
+    "ErrorMatch",
     "Failure",
     "Finish",
     "FinishKind",

@@ -27,6 +27,16 @@ class Failure(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, g
     model: str | None = None
 
 
+class ErrorMatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One sentence of a gateway's own errors: where `match` is found in a message, the failure has this `code`.
+
+    `match` is a regular expression, compared without case; it comes before everything else that limen knows (E3).
+    """
+
+    match: str
+    code: str
+
+
 def failure_fault(failure: Failure) -> Exception | None:
     """Return the exception to raise for facts that no failure can have, or `None` (E3, E6)."""
     texts: tuple[object, object] = (failure.message, failure.code)
