@@ -6,6 +6,7 @@ import logging
 import pickle
 from collections.abc import AsyncIterator, Callable
 
+import msgspec
 import pytest
 
 from limen.contract import (
@@ -529,3 +530,23 @@ async def test_no_task_is_left() -> None:
 
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert inspect.iscoroutinefunction(response_error)
+
+
+async def test_a_failure_names_its_call_whatever_the_adapter_says() -> None:
+    """Route and model of a failure are the call's, also where an adapter put others, in finish and error alike (E3)."""
+    elsewhere = Failure("m", codes.SERVER, "headers", provider="upstream", model="other")
+    for script in ((LlmError.of(elsewhere),), (Finish(FinishReason("error", elsewhere)),)):
+        stream = serving(Scripted(script)).stream(asking())
+        failure = await outcome_of(stream)
+        with pytest.raises(LlmError) as caught:
+            await stream.response()
+        assert failure == caught.value.failure == call_failure("m", codes.SERVER, "headers")
+        assert str(caught.value) == "SERVER: m [route/model-1]"
+
+
+async def test_a_model_that_is_no_unicode_is_named_all_the_same() -> None:
+    """Every text of a failure is valid Unicode: half a surrogate in a model's name becomes U+FFFD (E4)."""
+    options = msgspec.structs.replace(asking(), model="m\udc80")
+    failure = await outcome_of(serving(Raising(OSError("gone"))).stream(options))
+
+    assert (failure.provider, failure.model) == ("route", "m\N{REPLACEMENT CHARACTER}")

@@ -107,12 +107,10 @@ def _forms(secret: str) -> dict[str, None]:
     slashed = quoted.replace("/", "\\/")
     forms = [secret, quote(secret, safe="", errors="surrogatepass"), escaped, quoted, again, slashed]
     if not secret.isascii():
-        forms += [
-            re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", secret),
-            repr(secret)[1:-1],
-            ascii(secret)[1:-1],
-        ]
-        forms.append("".join(_json_escaped(character) for character in quoted))
+        forms.append(re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", secret))
+        in_json = "".join(map(_json_escaped, quoted))
+        forms += [repr(secret)[1:-1], ascii(secret)[1:-1], in_json]
+        forms.append(in_json.replace("\\", "\\\\").replace('"', '\\"'))
     return dict.fromkeys(forms)
 
 
