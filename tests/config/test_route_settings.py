@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from limen.config import EnvironmentKey, FileKey, load
-from limen.contract import ErrorMatch, LlmError
+from limen.contract import CredentialSource, ErrorMatch, LlmError
 
 FULL = """
 [routes.work]
@@ -41,10 +41,11 @@ def test_every_key_of_a_route_is_read(tmp_path: Path) -> None:
 
     (route,) = load(tmp_path / "limen.toml").routes
 
-    assert dict(route.secret_headers) == {
+    sources: dict[str, CredentialSource] = {
         "X-Gateway-Key": EnvironmentKey(("GATEWAY_KEY",), "headers_env of [routes.work] for the header X-Gateway-Key"),
         "Cookie": FileKey(tmp_path / "secrets/cookie", "headers_file of [routes.work] for the header Cookie"),
     }
+    assert dict(route.secret_headers) == sources
     assert (route.key_header, route.query, route.require_finish) == ("bearer", {"api-version": "2024-10-21"}, True)
     assert route.errors == (ErrorMatch("cost centre .* is closed", "QUOTA"),)
     assert (route.proxy, route.ca_file) == ("http://proxy.example:3128", str(tmp_path / "ca.pem"))

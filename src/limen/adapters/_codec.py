@@ -3,7 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar, Final, Generic, Literal, Protocol, Self, TypeVar
+from typing import ClassVar, Final, Generic, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 import msgspec
 from msgspec.structs import replace
@@ -192,6 +192,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 R = TypeVar("R", bound=Row)
+
+
+@runtime_checkable
+class TakesOwn(Protocol):
+    """A codec that a route may give its own header for the key and its own sentences of errors, as `RowCodec`."""
+
+    def with_own(self, *, key_header: str | None, errors: Sequence[ErrorMatch]) -> Codec:
+        """Return the codec with these in it; the codec itself is shared, and stays as it is."""
+        ...
 
 
 class RowCodec(ABC, Generic[R]):

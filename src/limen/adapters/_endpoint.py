@@ -6,7 +6,7 @@ from typing import Final, NoReturn
 from urllib.parse import quote, urlencode
 
 from limen._version import __version__
-from limen.adapters._codec import Codec, RowCodec, WireOptions
+from limen.adapters._codec import Codec, TakesOwn, WireOptions
 from limen.contract import (
     MASK,
     LlmError,
@@ -104,7 +104,7 @@ def own_codec(codec: Codec, options: WireOptions) -> Codec:
     header = options.key_header
     if header is None and not options.errors:
         return codec
-    if not isinstance(codec, RowCodec):
+    if not isinstance(codec, TakesOwn):
         _refuse(f"the wire {codec.wire} has no row, so key_header and errors have no use")
     if header is not None and codec.credential_type is not str:
         _refuse(f"the wire {codec.wire} signs its requests, so key_header has no use")

@@ -52,6 +52,10 @@ class _OpensWithin(Protocol):
     ) -> HttpAnswer: ...  # pragma: no cover - a protocol
 
 
+def _opening(found: object) -> _OpensWithin | None:
+    return found if isinstance(found, _OpensWithin) else None
+
+
 _TAKES_TIMEOUTS: Final = "timeouts" in (Transport.open.__kwdefaults__ or {})
 
 
@@ -159,8 +163,8 @@ class WireAdapter(LlmAdapter):
     async def _open(self, request: HttpRequest, options: GenerateOptions) -> HttpAnswer:
         if options.timeouts is None:
             return await self._transport.open(request, signal=options.signal)
-        opening: object = self._transport.open
-        if not _TAKES_TIMEOUTS or not isinstance(opening, _OpensWithin):
+        opening = _opening(self._transport.open)
+        if not _TAKES_TIMEOUTS or opening is None:
             raise LlmError("this transport has no limits of a single call", codes.UNSUPPORTED, phase="resolve")
         timeouts = _laid_over_each(self._timeouts, options.timeouts)
         return await opening(request, signal=options.signal, timeouts=timeouts)

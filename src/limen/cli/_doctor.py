@@ -1,7 +1,7 @@
 """`limen doctor`: findings about configuration and keys, each with what to do next; never a key."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import typer
@@ -64,7 +64,7 @@ async def _doctor(*, online: bool) -> int:
 async def _findings(config: Config, *, online: bool) -> AsyncIterator[Finding]:
     yield Finding("ok", "configuration", f"read from {config.source}, {_counted(len(config.routes))}")
     if not config.routes:
-        half = without_address(_compose.known_providers()) if config.file is None else {}
+        half: Mapping[str, tuple[str, str]] = without_address(_compose.known_providers()) if config.file is None else {}
         for name, (variable, missing) in half.items():
             words = f"{variable} is set, and the address is missing, which every user of {name} has another of"
             yield Finding("fault", name, words, f"set {missing} too, or write [routes.{name}] into limen.toml")

@@ -88,7 +88,7 @@ class Registry:
             if self.closed:
                 raise self.closed_error()
             known = ", ".join(sorted(self.routes)) or "none"
-            words = self._advice(provider) if self._advice is not None and isinstance(provider, str) else ""
+            words = self._advice(provider) if self._advice is not None else ""
             raise LlmError(
                 f"no adapter is registered for the route {provider!r}; the routes are: {known}"
                 f"{f'; {words}' if words else ''}",
