@@ -268,13 +268,10 @@ async def test_an_exchanged_certificate_is_read_by_reload(certificates: Path) ->
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"ca_file": "none.pem"}, "routes.main.ca_file - the file cannot be used: No such file or directory"),
-        ({"ca_file": "text"}, "routes.main.ca_file - the file cannot be used: it holds no certificate in PEM form"),
-        (
-            {"client_cert_file": "text"},
-            "routes.main.client_cert_file - the file cannot be used: "
-            "it holds no certificate with its key, unencrypted, in PEM form",
-        ),
+        ({"ca_file": "none.pem"}, "routes.main.ca_file - "),
+        ({"ca_file": "text"}, "routes.main.ca_file - "),
+        ({"client_cert_file": "text"}, "routes.main.client_cert_file - "),
+        ({"client_cert_file": "text", "client_key_file": "none.pem"}, "routes.main.client_cert_file - "),
     ],
 )
 async def test_certificates_that_cannot_be_used(tmp_path: Path, fields: dict[str, str], words: str) -> None:
@@ -284,7 +281,9 @@ async def test_certificates_that_cannot_be_used(tmp_path: Path, fields: dict[str
         async with limen.open_runtime(document("https://127.0.0.1:1", **fields)):
             pass
 
-    assert (caught.value.code, caught.value.failure.message) == ("INVALID_CONFIG", words)
+    message = caught.value.failure.message
+    words += "ca_file, client_cert_file or client_key_file cannot be used: "
+    assert (caught.value.code, message[: len(words)], "hush" in message) == ("INVALID_CONFIG", words, False)
 
 
 async def test_a_route_has_a_proxy_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 The vocabulary is loaded with the package. What needs an event loop or a connection (`LlmRuntime`, `open_runtime`,
 `Retry` …) and every submodule (`limen.sync`, `limen.fixture`, `limen.adapters`, `limen.testing` …) loads when it is
-first named, so `import limen` loads neither asyncio, aiohttp, tomllib nor typer.
+first named, so `import limen` loads neither asyncio, httptools, tomllib nor typer.
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +16,6 @@ from limen.contract import (
     BlockStart,
     CallInfo,
     ContentBlock,
-    CredentialSource,
     Effort,
     Failure,
     Finish,
@@ -25,7 +24,6 @@ from limen.contract import (
     ImageBlock,
     JsonSchema,
     Limits,
-    LlmAdapter,
     LlmError,
     Message,
     ModelInfo,
@@ -35,7 +33,6 @@ from limen.contract import (
     ReasoningDelta,
     ReplayDrop,
     Response,
-    RetryPolicy,
     StreamChunk,
     TextBlock,
     TextDelta,
@@ -48,12 +45,6 @@ from limen.contract import (
     ToolSpec,
     UsageChunk,
     assistant,
-    decode,
-    decode_chunk,
-    decode_message,
-    decode_options,
-    decode_response,
-    encode,
     system,
     tool_result,
     user,
@@ -71,6 +62,17 @@ if TYPE_CHECKING:
     from limen import transport as transport
     from limen import views as views
     from limen._compose import build_request, classify_error, iter_chunks, open_runtime, wires
+    from limen.contract import (
+        CredentialSource,
+        LlmAdapter,
+        RetryPolicy,
+        decode,
+        decode_chunk,
+        decode_message,
+        decode_options,
+        decode_response,
+        encode,
+    )
     from limen.runtime import Fallback, LlmRuntime, ModelStream, Retry, repair_history
     from limen.transport import TransportOptions
 
@@ -138,6 +140,15 @@ __all__ = [
 ]
 
 _LAZY_NAMES = {
+    "CredentialSource": "limen.contract",
+    "LlmAdapter": "limen.contract",
+    "RetryPolicy": "limen.contract",
+    "decode": "limen.contract",
+    "decode_chunk": "limen.contract",
+    "decode_message": "limen.contract",
+    "decode_options": "limen.contract",
+    "decode_response": "limen.contract",
+    "encode": "limen.contract",
     "Fallback": "limen.runtime",
     "LlmRuntime": "limen.runtime",
     "ModelStream": "limen.runtime",

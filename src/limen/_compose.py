@@ -40,8 +40,6 @@ from limen.contract import (
 )
 
 if TYPE_CHECKING:
-    import ssl
-
     from limen.adapters import AdapterSpec, Codec
     from limen.runtime import LlmRuntime
     from limen.transport import TransportOptions
@@ -244,40 +242,40 @@ def _make(route: Route, config: Config) -> LlmAdapter:
 def _transport(route: Route, codec: "Codec | None", config: Config) -> "TransportOptions | None":
     """Return the proxy and the certificates of a route's connections, `None` where nothing is set.
 
-    A route's own proxy comes before the environment's, and `NO_PROXY` is the environment's own.
+    A route's own proxy comes before the environment's, and `NO_PROXY` is the environment's own. Raises `Fault` with the
+    key of a proxy or a file that cannot be used.
     """
     address = route.base_url or (None if codec is None else codec.base_url)
     proxy, no_proxy = route.proxy, tuple[str, ...]()
     if proxy is None:
         proxy, no_proxy = config.proxies.of(address or "https:"), tuple(config.proxies.no_proxy)
-    context = _tls(route)
-    if proxy is None and context is None:
+    ca, certificate, key = route.ca_file, route.client_cert_file, route.client_key_file
+    if proxy is None and ca is None and certificate is None:
         return None
     from limen.transport import TransportOptions
 
-    return TransportOptions(proxy=proxy, no_proxy=no_proxy, ssl=context)
+    # Each alone first, as the transport does not say which of them is at fault.
+    checks: Sequence[tuple[str, Callable[[], object]]] = (
+        ("proxy", lambda: TransportOptions(proxy=route.proxy)),
+        ("ca_file", lambda: TransportOptions(ca_file=ca)),
+        ("client_cert_file", lambda: TransportOptions(client_cert_file=certificate, client_key_file=key)),
+    )
+    for name, check in checks:
+        if getattr(route, name) is not None:
+            fault = _fault_of(check)
+            if fault is not None:
+                raise Fault(fault, ("routes", route.name, name))
+    return TransportOptions(
+        proxy=proxy, no_proxy=no_proxy, ca_file=ca, client_cert_file=certificate, client_key_file=key
+    )
 
 
-def _tls(route: Route) -> "ssl.SSLContext | None":
-    """Return the TLS context of a route's own files: `ca_file` in place of the system's authorities."""
-    if route.ca_file is None and route.client_cert_file is None:
-        return None
-    import ssl
-
-    place, words = "ca_file", ""
+def _fault_of(check: Callable[[], object]) -> str | None:
     try:
-        context = ssl.create_default_context(cafile=route.ca_file)
-        if route.client_cert_file is not None:
-            place = "client_cert_file"
-            # An encrypted key fails by the empty password; without one Python would ask at the terminal.
-            context.load_cert_chain(route.client_cert_file, route.client_key_file, password="")
-        return context
-    except (OSError, ValueError) as error:
-        words = getattr(error, "strerror", None) or type(error).__name__
-        if isinstance(error, ssl.SSLError):
-            wanted = "certificate" if place == "ca_file" else "certificate with its key, unencrypted,"
-            words = f"it holds no {wanted} in PEM form"
-    raise Fault(f"the file cannot be used: {words}", ("routes", route.name, place))
+        check()
+    except LlmError as error:
+        return error.failure.message
+    return None
 
 
 def _checked(adapter: object, name: str) -> LlmAdapter:

@@ -79,8 +79,9 @@ def test_every_key_of_a_route_is_read(tmp_path: Path) -> None:
             "3: routes.a.errors[0].cod - unknown key; known here: match",
         ),
         ("require_finish = 'yes'", "3: routes.a.require_finish - expected bool, got str"),
-        ("proxy = 'proxy.example:3128'", "3: routes.a.proxy - it is no http(s) address; "),
-        ("proxy = 'socks5://proxy.example:1080'", "3: routes.a.proxy - it is no http(s) address; "),
+        ("proxy = 'proxy.example:3128'", "3: routes.a.proxy - a proxy is an address such as http://proxy.example"),
+        ("proxy = 'ftp://proxy.example'", "3: routes.a.proxy - a proxy is an address such as http://proxy.example"),
+        ("proxy = 'http://me@proxy.example'", "3: routes.a.proxy - a proxy is an address such as http://proxy.example"),
         ("ca_file = ''", "3: routes.a.ca_file - this is the path of a file, and it is empty"),
         ("client_key_file = 'k.pem'", "3: routes.a.client_key_file - a client's key needs its certificate"),
         (

@@ -113,7 +113,9 @@ async def test_method_and_path_count_as_differences() -> None:
     """A recorded request to another place is another request."""
     elsewhere = RecordedRequest("GET", "/v1/models", json=json.loads(CHAT.request(asked(), dialect="generic").body))
     error = await failure(adapter(exchange(asked(), request=elsewhere)), asked())
-    assert "method: recorded GET, asked POST; path: recorded /v1/models, asked /chat/completions" in error.failure.message
+    assert (
+        "method: recorded GET, asked POST; path: recorded /v1/models, asked /chat/completions" in error.failure.message
+    )
 
 
 async def test_a_body_that_is_no_json_is_compared_as_text() -> None:

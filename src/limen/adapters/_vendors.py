@@ -277,5 +277,8 @@ VLLM: Final = Vendor(
     keys=("VLLM_API_KEY",),
 )
 SGLANG: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:30000/v1"}))
-LLAMACPP: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:8080/v1"}), keys=("LLAMA_API_KEY",))
+LLAMACPP: Final = Vendor(
+    addresses=FrozenDict({CHAT: "http://localhost:8080/v1", MESSAGES: "http://localhost:8080"}),
+    keys=("LLAMA_API_KEY",),
+)
 LMSTUDIO: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:1234/v1"}), keys=("LM_API_TOKEN",))

@@ -26,6 +26,7 @@ from limen.contract import (
 
 # RFC 9110: the characters of a header's name, and of a product in User-Agent.
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PROXY: Final = re.compile(r"(?:https?|socks4a?|socks5h?)://[!-?A-~]+", re.IGNORECASE)
 _PRODUCTS: Final = re.compile(r"[!-~]+( [!-~]+)*")
 
 
@@ -115,10 +116,12 @@ def _check_query(query: Mapping[str, str], path: KeyPath) -> None:
 
 def _connection(table: RouteTable, here: KeyPath, folder: Path) -> dict[str, object]:
     """Return the settings of a route's connections; files by their whole path."""
-    if table.proxy is not None:
-        fault = address_fault(table.proxy)
-        if fault is not None:
-            raise Fault(f"{fault}; a proxy is an address such as http://proxy.example:3128", (*here, "proxy"))
+    if table.proxy is not None and not _PROXY.fullmatch(table.proxy):
+        raise Fault(
+            "a proxy is an address such as http://proxy.example:3128 or socks5h://proxy.example:1080, without user and "
+            "password",
+            (*here, "proxy"),
+        )
     if table.client_key_file is not None and table.client_cert_file is None:
         raise Fault("a client's key needs its certificate: write client_cert_file too", (*here, "client_key_file"))
     files: dict[str, object] = {}

@@ -250,7 +250,9 @@ def test_arguments_that_are_no_object(arguments: str) -> None:
     error = failure_of(lambda: body_of(options))
 
     assert error.code == codes.INVALID_OPTIONS
-    assert error.failure.message.startswith("messages[1].content[0]: the arguments of the call 't' of 'f' are not one JSON object")
+    assert error.failure.message.startswith(
+        "messages[1].content[0]: the arguments of the call 't' of 'f' are not one JSON object"
+    )
 
 
 def test_a_rewritten_id_is_never_an_id_that_stands_in_the_history() -> None:

@@ -39,6 +39,7 @@ QUOTED = [
         "Account x is suspended, possibly due to reaching the monthly spending limit or failure to pay",
     ),
     ("HARD_QUOTA", 429, "you (someone) have reached your weekly usage limit, upgrade for higher limits"),
+    ("HARD_QUOTA", 400, "You have reached your specified workspace API usage limits."),
     ("HARD_QUOTA", 429, "You've hit your monthly spend limit"),
     ("HARD_QUOTA", 403, "Key limit exceeded (monthly limit). Manage it using https://openrouter.ai/settings/keys"),
     ("HARD_QUOTA", 403, "user quota is not enough (request id: 2025x)"),

@@ -87,7 +87,7 @@ SEEN = [
     ("llamacpp", 400, "request (12298 tokens) exceeds the available context size (1024 tokens), try", CONTEXT),
     ("llamacpp", 500, "Context size has been exceeded.", CONTEXT),
     ("llamacpp", 400, "model not found", MODEL),
-    ("lmstudio", 400, "The number of tokens to keep from the initial prompt is greater than the context", CONTEXT),
+    ("lmstudio", 400, "The tokens to keep from the initial prompt is greater than the context length.", CONTEXT),
     ("lmstudio", 400, 'Invalid model identifier "x". Please specify a valid downloaded model (e.g., y).', MODEL),
     ("lmstudio", 400, "No models loaded. Please load a model in the developer page or use the 'lms load'", MODEL),
 ]  # fmt: skip

@@ -181,6 +181,13 @@ def test_O4_json_past_the_depth_limit_is_malformed_in_a_stream_and_its_status_ov
     ]
 
 
+def test_O4_json_past_the_depth_limit_inside_a_string_is_a_sentence() -> None:
+    """A gateway's text that holds JSON past the depth limit is its text, and is judged as one (S2)."""
+    text = "[" * 129 + "]" * 129
+    failure = classify_answer(400, {}, json.dumps({"error": text}).encode())
+    assert (failure.code, failure.message) == (codes.INVALID_REQUEST, text)
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_google_without_capacity_is_overloaded(status: int) -> None:
     """Google's MODEL_CAPACITY_EXHAUSTED is OVERLOADED, also at 429 and in its list of errors (E3)."""

@@ -29,11 +29,12 @@ HARD_QUOTA: Final[Sentences] = (
     r"your available balance",
     # Hugging Face 402: You have exceeded … [D]; You have depleted your monthly included credits. Purchase … [C]
     r"(?:exceeded|depleted) your monthly included credits",
-    # Anthropic 400: You have reached your specified API usage limits. [D]; Fireworks 412: Account x is suspended,
-    # possibly due to reaching the monthly spending limit or failure to pay past invoices. [pollinations#12136];
+    # Anthropic 400: You have reached your specified API usage limits, or: … your specified workspace API usage limits
+    # [D]; Fireworks 412: Account x is suspended, possibly due to reaching the monthly spending limit or failure to
+    # pay past invoices. [pollinations#12136];
     # Ollama Cloud 429: you (someone) have reached your weekly usage limit, upgrade … [NQ321]; Anthropic plans: You've
     # hit your monthly spend limit [rjwalters/loom#5631]
-    r"(?:reach(?:ed|ing)|exceed(?:ed|ing)|hit|over) (?:your |the |its )?(?:\w+ ){0,2}"
+    r"(?:reach(?:ed|ing)|exceed(?:ed|ing)|hit|over) (?:your |the |its )?(?:\w+ ){0,3}"
     r"(?:spend(?:ing)?|billing|usage) (?:hard )?limit",
     # Z.ai 1308: Usage limit reached for 5 hour. [D]
     r"(?:spend(?:ing)?|billing|usage) (?:hard )?limits? (?:has been |is )?(?:exceeded|reached)",
