@@ -2,6 +2,8 @@
 
 import os
 import signal
+import traceback
+from collections.abc import Callable
 
 import pytest
 
@@ -19,3 +21,18 @@ def pytest_configure(config: pytest.Config) -> None:
     starts_workers = bool(config.getoption("numprocesses", None)) and not hasattr(config, "workerinput")
     if not starts_workers:
         os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+
+
+def _locals_of(error: BaseException) -> str:
+    links, words = [error], list[str]()
+    while links and len(words) < 50:
+        link = links.pop()
+        words += traceback.TracebackException.from_exception(link, capture_locals=True, compact=False).format()
+        links += [found for found in (link.__cause__, link.__context__) if found is not None]
+    return "\n".join(words)
+
+
+@pytest.fixture
+def locals_of() -> Callable[[BaseException], str]:
+    """An exception and its whole chain with the local variables of every frame, as error trackers print them."""
+    return _locals_of

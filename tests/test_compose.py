@@ -25,7 +25,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in a folder without a configuration, with no provider's key in the environment."""
     monkeypatch.chdir(tmp_path)
     for row in _compose.known_providers():
-        for name in row.key_variables:
+        for name in (*row.key_variables, *row.address_variables):
             monkeypatch.delenv(name, raising=False)
 
 
@@ -105,7 +105,7 @@ async def test_a_key_is_asked_for_at_every_call(provider: MockProvider, monkeypa
         response = await llm.complete(hello())
 
     assert caught.value.code == "MISSING_CREDENTIAL"
-    assert "LIMEN_TEST_KEY (api_key_env of [routes.main])" in str(caught.value)
+    assert "LIMEN_TEST_KEY (api_key_env of [routes.main])" in caught.value.failure.message
     assert response.text == "Hello from the mock provider."
 
 
@@ -198,7 +198,7 @@ async def test_a_route_that_makes_no_adapter(provider: MockProvider, fields: dic
             pass
 
     assert caught.value.code == "INVALID_CONFIG"
-    assert str(caught.value).startswith(f"routes.main - {message}")
+    assert caught.value.failure.message.startswith(f"routes.main - {message}")
 
 
 async def test_a_fixture_is_a_route(tmp_path: Path) -> None:
@@ -582,7 +582,7 @@ async def test_proxies_of_the_environment_reach_the_adapter(
     """A proxy that the environment names is used for a far address and not for this machine (K7)."""
     monkeypatch.setenv("LIMEN_TEST_KEY", KEY)
     monkeypatch.setenv("HTTP_PROXY", provider.url)
-    monkeypatch.setenv("HTTPS_PROXY", "socks5://user:canary@127.0.0.1:1")
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://user:canary@127.0.0.1:1")
     far = document(provider, base_url="http://far.example/v1", allow_plain_http=True)
 
     async with limen.open_runtime(document(provider)) as llm:
@@ -599,17 +599,19 @@ async def test_proxies_of_the_environment_reach_the_adapter(
         "http://far.example/v1/chat/completions",
     ]
     assert caught.value.code == "INVALID_CONFIG"
-    assert "canary" not in str(caught.value)
+    assert "canary" not in caught.value.failure.message
 
 
 def test_known_providers_are_rows_of_the_wires() -> None:
-    """Every row with a conventional key is a provider, each key once; the adapter for one provider alone is used."""
+    """Every row with a conventional key or server address is a provider, each key once; a lone adapter is used."""
     rows = {row.route: row for row in _compose.known_providers()}
 
     assert (rows["deepseek"].adapter, rows["deepseek"].dialect) == ("deepseek", None)
     assert (rows["openai"].adapter, rows["openai"].dialect) == ("openai-chat", "openai")
     assert (rows["anthropic"].adapter, rows["anthropic"].dialect) == ("anthropic-messages", "anthropic")
-    keys = [row.key_variables[0] for row in rows.values()]
+    assert (rows["sglang"].key_variables, rows["sglang"].address_variables) == ((), ("SGLANG_BASE_URL",))
+    assert "generic" not in rows
+    keys = [row.key_variables[0] for row in rows.values() if row.key_variables]
     assert len(set(keys)) == len(keys)
 
 

@@ -81,7 +81,7 @@ def test_the_documented_file_makes_its_routes(provider: MockProvider, monkeypatc
     """The page's `limen.toml` validates, and each route of it makes an adapter."""
     config = load(tomllib.loads(blocks("configuring.md", "toml")[0]))
 
-    assert [route.name for route in config.routes] == ["deepseek", "work", "claude", "here", "demo"]
+    assert [route.name for route in config.routes] == ["deepseek", "work", "claude", "here", "gateway", "demo"]
     assert all(isinstance(_compose.make_adapter(route, config), limen.LlmAdapter) for route in config.routes)
 
 
@@ -102,6 +102,6 @@ def test_the_documented_message(tmp_path: Path) -> None:
         load(file)
 
     begin, end = shown.split("…")
-    said = str(caught.value).removeprefix(f"{tmp_path}{os.sep}")
+    said = caught.value.failure.message.removeprefix(f"{tmp_path}{os.sep}")
     assert said.startswith(begin)
     assert said.endswith(end)

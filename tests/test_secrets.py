@@ -5,7 +5,7 @@ import json
 import logging
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -21,6 +21,9 @@ CANARY = "canary/0a1b+2c3d=4e5f"
 PART = "0a1b+2c3d"
 
 
+SENT = ("Authorization", "X-Api-Key", "X-Gateway-Token", "Cookie", "Ocp-Apim-Subscription-Key")
+
+
 class Echo(BaseHTTPRequestHandler):
     """A provider that repeats the key wherever it can: body, headers, event, status line."""
 
@@ -28,7 +31,7 @@ class Echo(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Refuse, or stream, with the key in it."""
-        key = self.headers.get("Authorization", "") + self.headers.get("X-Api-Key", "")
+        key = " ".join(self.headers.get(name, "") for name in SENT)
         sent = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         kind: str = json.loads(sent)["model"] if sent else "401"
         error = {"error": {"message": f"bad key {key}", "code": f"code {key}", "type": f"type {key}"}}
@@ -202,3 +205,105 @@ def test_keys_that_no_header_can_carry(
         words.append(told(caught.value))
 
     assert PART not in "\n".join(words) + caplog.text
+
+
+SECRETS = {
+    "X-Gateway-Token": "gate/7f3a2b",
+    "Cookie": "session=cook/8d1e4c; theme=dark",
+    "Ocp-Apim-Subscription-Key": "ocp/5a6b7c8d",
+}
+SECRET_PARTS = ("7f3a2b", "cook/8d1e4c", "5a6b7c8d")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("by", ["configuration", "code"])
+async def test_no_failure_shows_another_secret_header(
+    echo: str, fault: str, by: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A credential in any other header is scrubbed where a provider repeats it, whoever named the header (E5, K1)."""
+    caplog.set_level(logging.DEBUG)
+    route: dict[str, object] = {"adapter": "openai-chat", "base_url": echo}
+    if by == "configuration":
+        for place, value in enumerate(SECRETS.values()):
+            monkeypatch.setenv(f"LIMEN_SECRET_{place}", value)
+        route["headers_env"] = {name: f"LIMEN_SECRET_{place}" for place, name in enumerate(SECRETS)}
+        adapter = _compose.make_adapter(load({"routes": {"chat": route}}).routes[0], load({"routes": {}}))
+    else:
+        from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
+
+        adapter = OpenAIChatAdapter(OpenAIChatOptions(base_url=echo, headers=SECRETS))
+    words: list[str] = [repr(adapter), repr(vars(adapter))]
+
+    async with limen.LlmRuntime() as llm:
+        llm.register(["chat"], adapter)
+        async with llm.stream(limen.GenerateOptions("chat", fault, [limen.user("hello")])) as stream:
+            words += [repr(chunk) async for chunk in stream]
+        try:
+            await stream.response()
+        except limen.LlmError as error:
+            words.append(told(error))
+        with pytest.raises(limen.LlmError) as caught:
+            await llm.list_models("chat")
+        words.append(told(caught.value))
+
+    shown = "\n".join(words) + caplog.text
+    assert [part for part in SECRET_PARTS if part in shown] == []
+
+
+async def test_a_key_with_half_a_surrogate(
+    echo: str, monkeypatch: pytest.MonkeyPatch, locals_of: Callable[[BaseException], str]
+) -> None:
+    """A variable that is no UTF-8 is a key that cannot be sent: named by its place, shown nowhere (K3, E5)."""
+    monkeypatch.setenv("LIMEN_CANARY", f"{CANARY}\udc80")
+    told_words: list[str] = []
+    codes: list[str] = []
+
+    async with limen.LlmRuntime(loader=_compose.ConfigLoader(config(echo), None)) as llm:
+        await llm.reload()
+        for route in ("chat", "messages"):
+            for question in (
+                llm.complete(limen.GenerateOptions(route, "401", [limen.user("hello")])),
+                llm.list_models(route),
+            ):
+                with pytest.raises(limen.LlmError) as caught:
+                    await question
+                codes.append(caught.value.code)
+                told_words += [told(caught.value), locals_of(caught.value)]
+
+    assert codes == ["INVALID_CREDENTIAL"] * 4
+    assert PART not in "\n".join(told_words)
+
+
+async def test_a_proxy_with_half_a_surrogate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy's address that is no text is a fault of the configuration, without the password in it (E5, K7)."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:canary\udc80@proxy.example:1")
+    with pytest.raises(limen.LlmError) as caught:
+        async with limen.open_runtime(config("https://far.example/api")):
+            pass
+
+    assert (caught.value.code, "canary" in told(caught.value)) == ("INVALID_CONFIG", False)
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, "refused", "bad-key", "missing"])
+async def test_no_frame_holds_the_key(
+    echo: str, fault: str, monkeypatch: pytest.MonkeyPatch, locals_of: Callable[[BaseException], str]
+) -> None:
+    """No local variable of a frame that a failure passes shows the key, as error trackers would print it (E5)."""
+    monkeypatch.setenv("LIMEN_CANARY", CANARY if fault != "bad-key" else f"{CANARY} and spaces")
+    monkeypatch.setenv("LIMEN_GATE", "" if fault == "missing" else SECRETS["X-Gateway-Token"])
+    with MockProvider(listen="refuse") as silent:
+        address = silent.url if fault == "refused" else echo
+        route = {"adapter": "openai-chat", "base_url": address, "api_key_env": "LIMEN_CANARY"}
+        loaded = load({"routes": {"chat": {**route, "headers_env": {"X-Gateway-Token": "LIMEN_GATE"}}}})
+        adapter = _compose.make_adapter(loaded.routes[0], loaded)
+        words: list[str] = []
+        try:
+            async for chunk in adapter.stream(limen.GenerateOptions("chat", fault, [limen.user("hello")])):
+                words.append(repr(chunk))
+        except limen.LlmError as error:
+            words.append(locals_of(error))
+        finally:
+            await adapter.aclose()
+
+    assert words
+    assert [part for part in (PART, "7f3a2b") if part in "\n".join(words)] == []

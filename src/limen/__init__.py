@@ -177,6 +177,20 @@ _SUBMODULES = (
 )
 
 if not TYPE_CHECKING:
+
+    def _public(found: object) -> object:
+        """Let a class or function of limen name `limen` as its module, which is where it is imported from (E3).
+
+        A log then reads `limen.LlmError` and not `limen.contract._errors.LlmError`; pickles name it so, too.
+        """
+        if getattr(found, "__module__", "").startswith("limen."):
+            found.__module__ = "limen"
+        return found
+
+    for _name in __all__:
+        # Unions such as `StreamChunk` have another module, or none, and the lazy names are not here yet.
+        _public(globals().get(_name))
+
     # A checker reads the imports above; a `__getattr__` that it could see would hide misspelt names from it.
 
     def __getattr__(name: str) -> object:
@@ -186,7 +200,7 @@ if not TYPE_CHECKING:
             return importlib.import_module(f"limen.{name}")
         if name not in _LAZY_NAMES:
             raise AttributeError(f"module 'limen' has no attribute {name!r}")
-        found = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
+        found = _public(getattr(importlib.import_module(_LAZY_NAMES[name]), name))
         globals()[name] = found
         return found
 

@@ -3,10 +3,11 @@
 `_registration` finds adapters by name; nothing here names one.
 """
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from limen.config import (
     KnownProvider,
     Route,
     Source,
+    advice,
     invalid_config,
     load,
     settings_of,
@@ -40,8 +42,12 @@ from limen.contract import (
 if TYPE_CHECKING:
     from limen.adapters import AdapterSpec, Codec
     from limen.runtime import LlmRuntime
+    from limen.transport import TransportOptions
 
 T = TypeVar("T")
+
+# Beginning of a message about one of a route's own sentences of errors: `errors[0].code is …`.
+_ENTRY: Final = re.compile(r"errors\[(\d+)\]\.(match|code) ")
 
 Reads: TypeAlias = bytes | bytearray | memoryview | Iterable[bytes]
 
@@ -78,7 +84,8 @@ async def open_runtime(path: Source = None, *, app: str | None = None) -> "Async
     """
     from limen.runtime import LlmRuntime, Retry
 
-    async with LlmRuntime(loader=ConfigLoader(path, app)) as runtime:
+    loader = ConfigLoader(path, app)
+    async with LlmRuntime(loader=loader, advice=loader.advice) as runtime:
         runtime.use(Retry())
         await runtime.reload()
         yield runtime
@@ -98,6 +105,12 @@ class ConfigLoader:
         self.config = Config()
         self._made: dict[str, tuple[Route, object, LlmAdapter]] = {}
 
+    def advice(self, route: str) -> str:
+        """Say what would configure a route that there is none of: variables, or a table of the file."""
+        if self.config.file is None and self._source is None:
+            return advice(known_providers(), route)
+        return f"write [routes.{route}] into {self.config.source}" if self.config.file is not None else ""
+
     async def __call__(self, config: object = None) -> "Sequence[tuple[Sequence[str], LlmAdapter]]":
         """Read a configuration, the one of the beginning for `None`, and return its routes with their adapters."""
         source = self._source if config is None else config
@@ -105,12 +118,25 @@ class ConfigLoader:
         made: dict[str, tuple[Route, object, LlmAdapter]] = {}
         for route in loaded.routes:
             before = self._made.get(route.name)
-            if before is not None and before[:2] == (route, loaded.proxies):
+            surroundings = (loaded.proxies, _stamps(route))
+            if before is not None and before[:2] == (route, surroundings):
                 made[route.name] = before
             else:
-                made[route.name] = (route, loaded.proxies, _adapter_or_fault(route, loaded))
+                made[route.name] = (route, surroundings, _adapter_or_fault(route, loaded))
         self._made, self.config = made, loaded
         return [((name,), adapter) for name, (_, _, adapter) in made.items()]
+
+
+def _stamps(route: Route) -> tuple[object, ...]:
+    """Return what tells whether a certificate was exchanged since: time and size of the route's files."""
+    stamps: list[object] = []
+    for name in (route.ca_file, route.client_cert_file, route.client_key_file):
+        try:
+            found = None if name is None else Path(name).stat()
+        except OSError:
+            found = None
+        stamps.append(None if found is None else (found.st_mtime_ns, found.st_size))
+    return tuple(stamps)
 
 
 def _adapter_or_fault(route: Route, config: Config) -> LlmAdapter:
@@ -156,9 +182,13 @@ def known_providers() -> tuple[KnownProvider, ...]:
         if spec.wire is None or spec.dialects:
             continue
         for dialect, codec in spec.wire.codecs.items():
-            if codec.key_variables and codec.key_variables[0] not in rows:
+            # A server without a key's variable is known by its name, if it has an address that people agree on.
+            place = codec.key_variables[0] if codec.key_variables else dialect if codec.base_url else None
+            if place is not None and place not in rows:
                 row = alone.get((spec.wire.name, dialect)) or KnownProvider(dialect, spec.name, dialect, (), None)
-                rows[codec.key_variables[0]] = row._replace(key_variables=codec.key_variables, base_url=codec.base_url)
+                rows[place] = row._replace(
+                    key_variables=codec.key_variables, base_url=codec.base_url, requires_key=codec.requires_key
+                )
     return tuple(rows.values())
 
 
@@ -190,6 +220,9 @@ def credential_of(route: Route) -> CredentialSource | None:
 def _conventional(route: Route, codec: "Codec | None") -> CredentialSource | None:
     if codec is None or not codec.requires_key or not codec.key_variables or route.base_url is not None:
         return None
+    named = {name.lower() for name in (*route.headers, *route.secret_headers)}
+    if named & (codec.auth_headers | {"authorization"}):
+        return None
     return EnvironmentKey(codec.key_variables, f"as {route.place} names no key")
 
 
@@ -200,13 +233,49 @@ def _make(route: Route, config: Config) -> LlmAdapter:
     if "api_key" in settings and route.credential is None:
         settings["api_key"] = _conventional(route, codec)
     if "transport" in spec.options.__struct_fields__:
-        address = route.base_url or (None if codec is None else codec.base_url)
-        proxy = config.proxies.of(address or "https:")
-        if proxy is not None:
-            from limen.transport import TransportOptions
-
-            settings["transport"] = TransportOptions(proxy=proxy, no_proxy=config.proxies.no_proxy)
+        transport = _transport(route, codec, config)
+        if transport is not None:
+            settings["transport"] = transport
     return _checked(spec.adapter(_options(spec, settings)), spec.name)
+
+
+def _transport(route: Route, codec: "Codec | None", config: Config) -> "TransportOptions | None":
+    """Return the proxy and the certificates of a route's connections, `None` where nothing is set.
+
+    A route's own proxy comes before the environment's, and `NO_PROXY` is the environment's own. Raises `Fault` with the
+    key of a proxy or a file that cannot be used.
+    """
+    address = route.base_url or (None if codec is None else codec.base_url)
+    proxy, no_proxy = route.proxy, tuple[str, ...]()
+    if proxy is None:
+        proxy, no_proxy = config.proxies.of(address or "https:"), tuple(config.proxies.no_proxy)
+    ca, certificate, key = route.ca_file, route.client_cert_file, route.client_key_file
+    if proxy is None and ca is None and certificate is None:
+        return None
+    from limen.transport import TransportOptions
+
+    # Each alone first, as the transport does not say which of them is at fault.
+    checks: Sequence[tuple[str, Callable[[], object]]] = (
+        ("proxy", lambda: TransportOptions(proxy=route.proxy)),
+        ("ca_file", lambda: TransportOptions(ca_file=ca)),
+        ("client_cert_file", lambda: TransportOptions(client_cert_file=certificate, client_key_file=key)),
+    )
+    for name, check in checks:
+        if getattr(route, name) is not None:
+            fault = _fault_of(check)
+            if fault is not None:
+                raise Fault(fault, ("routes", route.name, name))
+    return TransportOptions(
+        proxy=proxy, no_proxy=no_proxy, ca_file=ca, client_cert_file=certificate, client_key_file=key
+    )
+
+
+def _fault_of(check: Callable[[], object]) -> str | None:
+    try:
+        check()
+    except LlmError as error:
+        return error.failure.message
+    return None
 
 
 def _checked(adapter: object, name: str) -> LlmAdapter:
@@ -239,6 +308,10 @@ def _placed(route: Route, file: Path | None, work: Callable[[], T]) -> T:
         message, path = fault.message, fault.path
     except LlmError as error:
         message = error.failure.message
+        entry = _ENTRY.match(message)
+        if entry is not None:
+            # The adapter knows the entry and not the route.
+            path, message = (*path, "errors", int(entry[1]), entry[2]), message[entry.end() :]
     except Exception as error:  # noqa: BLE001 - an adapter of a third party may raise anything while it is made
         message = f"{type(error).__name__}: {foreign_text(error)}"
     # Raised out here, so that no exception chain holds what a foreign exception says (E5).

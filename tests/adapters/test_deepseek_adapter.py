@@ -141,7 +141,7 @@ async def test_without_a_key_it_says_where_one_may_be_put() -> None:
     """DeepSeek requires a key, and none is `MISSING_CREDENTIAL` (K4)."""
     with pytest.raises(LlmError) as caught:
         await collect(DeepSeekAdapter())
-    assert (caught.value.code, "DEEPSEEK_API_KEY" in str(caught.value)) == (codes.MISSING_CREDENTIAL, True)
+    assert (caught.value.code, "DEEPSEEK_API_KEY" in caught.value.failure.message) == (codes.MISSING_CREDENTIAL, True)
 
 
 async def test_an_error_answer_is_raised_with_its_facts() -> None:

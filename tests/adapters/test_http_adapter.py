@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 import limen
 from adapters._toy_wire import DONE, WIRE, ToyCodec, chunks, said
@@ -27,7 +28,7 @@ from limen.contract import (
     tool_result,
     user,
 )
-from limen.transport import HttpRequest, TransportOptions
+from limen.transport import HttpAnswer, HttpRequest, Transport, TransportOptions
 from transport._byte_server import CHUNKED, LAST, ByteServer, Connection, chunk, sized
 from transport._client import stay
 
@@ -69,7 +70,7 @@ def config_fault(settings: WireOptions, codec: ToyCodec | None = None) -> str:
     with pytest.raises(LlmError) as caught:
         WireAdapter(settings, codec or ToyCodec())
     assert (caught.value.code, caught.value.failure.phase) == (codes.INVALID_CONFIG, "resolve")
-    return str(caught.value)
+    return caught.value.failure.message
 
 
 async def test_a_call_goes_through() -> None:
@@ -157,7 +158,7 @@ async def test_a_missing_key_goes_where_it_is_looked_for() -> None:
     """The remedy is true: a route that names a place never reads the provider's own variable (K4)."""
     settings = WireOptions(base_url="http://127.0.0.1:1", api_key=Source(None))
     failure = await refused(WireAdapter(settings, ToyCodec()), options())
-    assert str(failure) == (
+    assert failure.failure.message == (
         "the route toy has no key: the vault's drawer 7 holds none. Put one there, into api_key_env, api_key_file or "
         "api_key_keyring in [routes.toy] of limen.toml, into the environment variable TOY_API_KEY if that route names "
         "none of these, or into api_key= of the adapter's options"
@@ -574,3 +575,91 @@ def test_an_unknown_name_of_the_package() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'WireAdaptor'; it has AdapterSpec"):
         _ = limen.adapters.WireAdaptor  # type: ignore[attr-defined]
     assert {"WireAdapter", "kit", "openai_chat"} <= set(dir(limen.adapters))
+
+
+class Accepting:
+    """A transport that notes the limits that it is given, and answers nothing."""
+
+    def __init__(self) -> None:
+        self.given: list[Timeouts | None] = []
+
+    async def open(
+        self, request: HttpRequest, *, signal: object = None, timeouts: Timeouts | None = None
+    ) -> HttpAnswer:
+        """Note the limits."""
+        self.given.append(timeouts)
+        raise LlmError("nobody is there", codes.TRANSPORT, phase="connect")
+
+    async def aclose(self) -> None:
+        """Close nothing."""
+
+
+async def test_limits_of_a_call_are_laid_over_the_routes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call's own limits stand in place of the route's, field by field; a default leaves the route's (T1)."""
+    monkeypatch.setattr("limen.adapters._http_adapter._TAKES_TIMEOUTS", True)
+    route = Timeouts(connect=1, first_event=2, idle_bytes=3)
+    adapter = WireAdapter(WireOptions(base_url="http://127.0.0.1:1", timeouts=route), ToyCodec())
+    transport = Accepting()
+    monkeypatch.setattr(adapter, "_transport", transport)
+    for timeouts in (None, Timeouts(), Timeouts(first_event=7, total=9.5)):
+        assert (await refused(adapter, options(timeouts=timeouts))).code == codes.TRANSPORT
+
+    assert transport.given == [None, route, Timeouts(connect=1, first_event=7, idle_bytes=3, total=9.5)]
+
+
+async def silence(connection: Connection) -> None:
+    """Take a request and answer nothing until the client goes."""
+    await connection.request()
+    await connection.gone()
+
+
+async def test_a_call_ends_by_its_own_limit() -> None:
+    """A limit of one call ends it in time; a transport without such limits refuses the call before I/O (T1, Q1)."""
+    accepts = "timeouts" in (Transport.open.__kwdefaults__ or {})
+    async with ByteServer(silence) as server:
+        adapter = WireAdapter(WireOptions(base_url=server.url), ToyCodec())
+        failure = await refused(adapter, options(timeouts=Timeouts(first_event=0.05)))
+        connections = server.connections
+
+    wanted = (codes.TIMEOUT, 1) if accepts else (codes.UNSUPPORTED, 0)
+    assert (failure.code, connections) == wanted
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (WireOptions(secret_headers={"a b": "x"}), "headers: 'a b' is not a header's name"),
+        (WireOptions(secret_headers={"Host": "x"}), "headers: Host is set by the transport and cannot be given"),
+        (
+            WireOptions(secret_headers={"X-A": "x"}, headers={"x-a": "y"}),
+            "secret_headers: x-a stands in headers too; keep one of them",
+        ),
+        (
+            WireOptions(secret_headers={"User-Agent": "x"}),
+            "secret_headers: user-agent is set by app and holds no credential",
+        ),
+        (
+            WireOptions(secret_headers={"Authorization": "x"}, api_key=KEY),
+            "secret_headers: authorization is the header that carries the key; give the key or the header",
+        ),
+        (WireOptions(query={"": "x"}), "query: '' is a name and a value, both text"),
+        (WireOptions(key_header="bearer"), "the wire toy has no row, so key_header and errors have no use"),
+    ],
+)
+def test_secret_headers_and_queries_that_cannot_be(settings: WireOptions, words: str) -> None:
+    """Options that no request can carry are `INVALID_CONFIG`, in words that say which (K1)."""
+    assert config_fault(replace(settings, base_url="http://127.0.0.1:1")) == words
+
+
+async def test_a_secret_header_given_in_code() -> None:
+    """A text or a source gives the value, asked once per call; the repr of the options shows neither (K1, E5)."""
+    source = Source("gate/0123", "gate/4567")
+    settings = WireOptions(secret_headers={"X-Gate": source, "X-Other": "other/0123"})
+    async with ByteServer(answer) as server:
+        adapter = WireAdapter(replace(settings, base_url=server.url), ToyCodec(requires_key=True))
+        for _ in range(2):
+            await collected(adapter, options())
+        sent = [(one.headers["x-gate"], one.headers["x-other"]) for one in server.requests]
+
+    assert sent == [("gate/0123", "other/0123"), ("gate/4567", "other/0123")]
+    assert "other/0123" not in repr(settings)

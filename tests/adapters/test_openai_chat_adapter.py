@@ -57,7 +57,7 @@ async def test_without_address_and_dialect_it_is_openais() -> None:
     """No address is OpenAI's row, which requires a key and names its variable (K4)."""
     with pytest.raises(LlmError) as caught:
         await collect(OpenAIChatAdapter())
-    assert (caught.value.code, "OPENAI_API_KEY" in str(caught.value)) == (codes.MISSING_CREDENTIAL, True)
+    assert (caught.value.code, "OPENAI_API_KEY" in caught.value.failure.message) == (codes.MISSING_CREDENTIAL, True)
 
 
 async def test_a_dialect_with_an_address_of_ones_own() -> None:

@@ -613,3 +613,56 @@ def test_doctor_names_a_distribution_that_cannot_be_imported(
         "note   adapter broken: broken_adapters:SPEC of broken-adapters 2.0, which the adapter broken names, cannot be "
         "loaded: ModuleNotFoundError: No module named 'broken_adapters'"
     ) in doctor.out
+
+
+def test_doctor_of_a_key_without_an_address(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider whose address each user has another of is asked for it, in place of the key that is set (J4)."""
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
+
+    done = run("doctor")
+
+    assert (done.code, done.out) == (
+        1,
+        "ok     configuration: read from the environment, 0 routes\n"
+        "FAULT  azure: AZURE_OPENAI_API_KEY is set, and the address is missing, which every user of azure has another "
+        "of\n       \N{RIGHTWARDS ARROW} set AZURE_OPENAI_BASE_URL too, or write [routes.azure] into limen.toml\n",
+    )
+
+
+def test_doctor_without_routes_lists_every_variable(run: Run) -> None:
+    """Every variable that makes a route is named, not the first of each provider alone (J4)."""
+    done = run("doctor")
+
+    missing = [name for name in ("KIMI_API_KEY", "MOONSHOT_API_KEY", "SGLANG_BASE_URL") if name not in done.out]
+    assert missing == []
+
+
+def test_doctor_looks_at_secret_headers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret header without a value is a finding, one with a value is well; the value is never shown (K1, E5)."""
+    address = "base_url = 'https://a.example/v1'"
+    headers = "headers_env = { X-One = 'ONE', X-Two = 'TWO', X-Three = 'THREE' }"
+    configured(tmp_path, f"[routes.a]\nadapter = 'openai-chat'\ndialect = 'openai'\n{address}\n{headers}\n")
+    monkeypatch.setenv("ONE", "hush/0123")
+    monkeypatch.setenv("THREE", "hush/\udc80")
+
+    done = run("doctor")
+
+    place = "(headers_env of [routes.a] for the header"
+    for words in (
+        "ok     a: no key is named; the route's own headers carry the credential\n",
+        f"ok     a: the header X-One has a value in the environment variable ONE {place} X-One)\n",
+        f"FAULT  a: the header X-Two has no value in the environment variable TWO {place} X-Two)\n",
+        f"FAULT  a: the header's value from the environment variable THREE {place} X-Three) cannot be sent",
+    ):
+        assert words in done.out
+    assert (done.code, "hush" in done.out + done.err) == (1, False)
+
+
+def test_doctor_of_a_key_that_is_no_unicode(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key with half a surrogate is a finding that names its place and shows no part of it (K3, E5)."""
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "hush/0123\udc80")
+
+    done = run("doctor")
+
+    assert "FAULT  deepseek: the key from the environment variable DEEPSEEK_API_KEY cannot be sent" in done.out
+    assert (done.code, "hush" in done.out + done.err) == (1, False)

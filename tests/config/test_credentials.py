@@ -46,7 +46,7 @@ async def test_files_that_are_no_key(tmp_path: Path) -> None:
     for file in (tmp_path, binary, giant):
         with pytest.raises(LlmError) as caught:
             await FileKey(file, PLACE).api_key()
-        found.append((caught.value.code, str(caught.value)))
+        found.append((caught.value.code, caught.value.failure.message))
 
     assert found == [
         ("MISSING_CREDENTIAL", f"the file {tmp_path} ({PLACE}) cannot be read: Is a directory"),
@@ -94,7 +94,7 @@ async def test_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
         keyring.set_keyring(before)
 
     assert found == ["ring-key", None]
-    assert (caught.value.code, str(caught.value)) == (
+    assert (caught.value.code, caught.value.failure.message) == (
         "MISSING_CREDENTIAL",
         "the keyring entry limen/broken cannot be read: the keyring is locked; [redacted]",
     )
@@ -107,7 +107,7 @@ async def test_a_keyring_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(LlmError) as caught:
         await KeyringKey("limen", "me", "api_key_keyring of [routes.a]").api_key()
 
-    assert (caught.value.code, str(caught.value)) == (
+    assert (caught.value.code, caught.value.failure.message) == (
         "MISSING_CREDENTIAL",
         "the keyring entry limen/me (api_key_keyring of [routes.a]) cannot be read: install limen[keyring], "
         "or use api_key_env or api_key_file",

@@ -131,6 +131,6 @@ def test_a_proxy_of_another_kind() -> None:
         proxies.of("https://a/")
 
     assert caught.value.code == "INVALID_CONFIG"
-    assert "set HTTPS_PROXY to one" in str(caught.value)
+    assert "set HTTPS_PROXY to one" in caught.value.failure.message
     assert "canary" not in f"{caught.value} {proxies!r}"
     assert repr(proxies) == "Proxies(https=…)"

@@ -49,7 +49,7 @@ def test_a_literal_key_is_refused_and_not_echoed(tmp_path: Path, text: str, plac
     with pytest.raises(LlmError) as caught:
         load(file)
 
-    message = str(caught.value)
+    message = caught.value.failure.message
     assert message.startswith(f"{file}:{place}")
     assert 'write api_key_env = "' in message
     assert "canary" not in f"{message} {caught.value!r} {caught.value.failure!r}"
@@ -64,7 +64,7 @@ def test_a_syntax_error_beside_a_key_does_not_show_it(tmp_path: Path) -> None:
     with pytest.raises(LlmError) as caught:
         load(file)
 
-    assert str(caught.value) == f"{file}:2: this is not TOML: Invalid value"
+    assert caught.value.failure.message == f"{file}:2: this is not TOML: Invalid value"
     assert caught.value.__context__ is None
 
 

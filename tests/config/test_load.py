@@ -58,7 +58,7 @@ def refusal(source: object) -> str:
 
     assert caught.value.code == "INVALID_CONFIG"
     assert caught.value.__context__ is None
-    return str(caught.value)
+    return caught.value.failure.message
 
 
 def test_every_field_of_the_documented_file(write: Write) -> None:

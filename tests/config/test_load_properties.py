@@ -124,4 +124,4 @@ def test_damaged_files(tmp_path: Path, seed: int) -> None:
 
     found = outcome(file)
 
-    assert isinstance(found, Config) or str(found).startswith(f"{file}:")
+    assert isinstance(found, Config) or found.failure.message.startswith(f"{file}:")

@@ -1,6 +1,7 @@
 """Section 1: the JSON form, frozen as it was released; it round-trips without loss, and refuses unknown tags."""
 
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ from limen.contract import (
     StreamChunk,
     TextBlock,
     TextDelta,
+    Timeouts,
     TokenUsage,
     ToolCallBlock,
     ToolCallDelta,
@@ -245,7 +247,7 @@ def test_numbers_that_are_not_json(change: dict[str, Any], where: str) -> None:
         encode(msgspec.structs.replace(OPTIONS, **change))
 
     assert caught.value.code == codes.INVALID_OPTIONS
-    assert str(caught.value).startswith(where)
+    assert caught.value.failure.message.startswith(where)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +260,9 @@ def test_numbers_that_are_not_json(change: dict[str, Any], where: str) -> None:
 )
 def test_state_that_is_not_json(value: object) -> None:
     """R5, Q8: state that JSON would change is refused, not changed."""
-    with pytest.raises(LlmError, match=r"^replay_state\.a is inf, which JSON has no word for$") as caught:
+    with pytest.raises(
+        LlmError, match=r"^INVALID_OPTIONS: replay_state\.a is inf, which JSON has no word for$"
+    ) as caught:
         encode(value)
 
     assert caught.value.code == codes.INVALID_OPTIONS
@@ -329,3 +333,14 @@ CHUNK: st.SearchStrategy[StreamChunk] = st.one_of(
 def test_every_chunk_round_trips(chunk: StreamChunk) -> None:
     """Section 1: no text, id or count is lost on the way through JSON."""
     assert decode_chunk(encode(chunk)) == chunk
+
+
+def test_limits_of_a_call_stay_in_its_process() -> None:
+    """`timeouts` are outside the JSON form and outside equality, like the signal, and inside a pickle (section 1)."""
+    plain = GenerateOptions("a", "m", [user("hi")])
+    limited = GenerateOptions("a", "m", [user("hi")], timeouts=Timeouts(total=3))
+    sent = encode(plain)[:-1] + b',"timeouts":{"total":3}}'
+
+    assert (limited, hash(limited), encode(limited)) == (plain, hash(plain), encode(plain))
+    assert decode_options(sent).timeouts is None
+    assert pickle.loads(pickle.dumps(limited)).timeouts == Timeouts(total=3)

@@ -1,10 +1,12 @@
 """E3-E6: codes are stable, facts are checked when an error is made, and nothing foreign is believed or shown whole."""
 
 import pickle
+import traceback
 from collections.abc import Callable
 
 import pytest
 
+import limen
 from limen.contract import (
     CODES,
     STOP,
@@ -45,7 +47,11 @@ def test_an_error_holds_its_facts() -> None:
     )
 
     assert error.failure == Failure("slow down", "RATE_LIMIT", "headers", 429, "rate", 1500, "r", True)
-    assert (str(error), error.code, error.partial) == ("slow down", "RATE_LIMIT", None)
+    assert (str(error), error.code, error.partial) == (
+        "RATE_LIMIT: slow down [HTTP 429, request r]",
+        "RATE_LIMIT",
+        None,
+    )
     assert repr(error) == "LlmError('slow down', 'RATE_LIMIT')"
 
 
@@ -229,3 +235,41 @@ def test_ctrl_c_while_a_foreign_exception_is_read_gets_through(
     """E4: whatever else reading a foreign exception raises means nothing; Ctrl-C is never swallowed."""
     with pytest.raises(KeyboardInterrupt):
         read(error)
+
+
+@pytest.mark.parametrize(
+    ("failure", "text"),
+    [
+        (Failure("gone", "TRANSPORT"), "TRANSPORT: gone"),
+        (Failure("gone", "TRANSPORT", provider="work"), "TRANSPORT: gone [work]"),
+        (
+            Failure("slow down", "RATE_LIMIT", "headers", 429, request_id="req_1", provider="work", model="a/b"),
+            "RATE_LIMIT: slow down [work/a/b, HTTP 429, request req_1]",
+        ),
+    ],
+)
+def test_the_text_of_an_error_tells_the_story(failure: Failure, text: str) -> None:
+    """A log line alone names code, message, route and model, status and request id (E3)."""
+    error = LlmError.of(failure)
+    copy = pickle.loads(pickle.dumps(error))
+
+    assert (str(error), str(copy), copy.failure) == (text, text, failure)
+
+
+@pytest.mark.parametrize("field", ["provider", "model"])
+def test_a_route_and_a_model_are_texts(field: str) -> None:
+    """A failure's route and model are absent, or texts that are not empty (E3)."""
+    for value in ("", 7):
+        assert isinstance(failure_fault(Failure("m", "SERVER", **{field: value})), ValueError)  # type: ignore[arg-type]  # on purpose
+
+
+def test_public_names_live_where_they_are_imported_from() -> None:
+    """A traceback names `limen.LlmError`, and every public class and function has `limen` for its module (E3)."""
+    modules = {name: getattr(getattr(limen, name), "__module__", "") for name in limen.__all__}
+
+    assert {name for name, module in modules.items() if module != "limen"} == {
+        "ContentBlock",
+        "StreamChunk",
+        "__version__",
+    }
+    assert traceback.format_exception_only(LlmError("m", "SERVER")) == ["limen.LlmError: SERVER: m\n"]

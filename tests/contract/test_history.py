@@ -91,7 +91,7 @@ def test_what_cannot(messages: Sequence[Message], fault: str) -> None:
 
     assert caught.value.code == codes.INVALID_OPTIONS
     assert caught.value.failure.phase == "resolve"
-    assert str(caught.value) == (
+    assert caught.value.failure.message == (
         f"{fault}; limen.repair_history(messages) returns a history that passes, with a report"
     )
 
@@ -100,7 +100,7 @@ def test_what_is_no_message() -> None:
     """N1: something else among the messages is named, too."""
     messages = [user("Hi"), "there"]
 
-    with pytest.raises(LlmError, match=r"^messages\[1\] is a str, not a Message$") as caught:
+    with pytest.raises(LlmError, match=r"^INVALID_OPTIONS: messages\[1\] is a str, not a Message$") as caught:
         check_history(messages)  # type: ignore[arg-type]  # on purpose
 
     assert caught.value.code == codes.INVALID_OPTIONS

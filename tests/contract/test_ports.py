@@ -82,7 +82,7 @@ def test_an_unknown_dialect_names_those_that_are() -> None:
     error = unknown_dialect("openai-chat", "opneai", ["openai", "groq"])
 
     assert error.code == codes.UNSUPPORTED
-    assert str(error) == "the wire openai-chat has no dialect 'opneai'; it has groq, openai"
+    assert error.failure.message == "the wire openai-chat has no dialect 'opneai'; it has groq, openai"
 
 
 def test_no_tap_is_there_by_itself() -> None:

@@ -84,7 +84,7 @@ def test_no_wire_sends_it(wire: str) -> None:
     for fields, words in FAULTS:
         with pytest.raises(LlmError) as caught:
             limen.build_request(wire, asking(**{"max_tokens": 5, **fields}))
-        assert str(caught.value) == words
+        assert caught.value.failure.message == words
 
 
 class Name(str):

@@ -6,7 +6,19 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from limen.contract import MASK, LlmError, StaticCredential, clean_key, codes, looks_secret, remember_secret, scrub
+from limen.contract import (
+    MASK,
+    LlmError,
+    StaticCredential,
+    clean_header,
+    clean_key,
+    codes,
+    looks_secret,
+    names_secret,
+    remember_header,
+    remember_secret,
+    scrub,
+)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +129,7 @@ def test_a_key_that_no_header_can_carry(key: str) -> None:
         clean_key(key, "the environment variable X")
 
     assert caught.value.code == codes.INVALID_CREDENTIAL
-    assert str(caught.value) == (
+    assert caught.value.failure.message == (
         "the key from the environment variable X cannot be sent: a key is printable ASCII without spaces; set it again"
     )
 
@@ -137,3 +149,62 @@ async def test_a_key_given_in_code() -> None:
     assert await source.api_key() == "sk-0123456789abcdef"
     assert await StaticCredential("  ").api_key() is None
     assert (repr(source), source.reference) == ("StaticCredential(…)", "the api_key that was passed")
+
+
+@pytest.mark.parametrize("written", [str, repr, ascii, json.dumps, twice, lambda key: key.replace("\udc80", "\ufffd")])
+def test_a_key_that_is_no_unicode_is_masked(written: Callable[[str], str]) -> None:
+    """A key with half a surrogate, as an environment may hold one, is remembered in every form that shows it (E5)."""
+    key = "canary/\udc80\u00fc\N{PILE OF POO}-key"
+    with pytest.raises(LlmError) as caught:
+        clean_key(key, "the test")
+
+    assert caught.value.code == codes.INVALID_CREDENTIAL
+    assert "canary" not in scrub(f"before {written(key)} after")
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "header"),
+    [
+        ("Authorization", True, True),
+        ("CF-AIG-Authorization", True, True),
+        ("x-gateway-token", True, True),
+        ("Cookie", True, True),
+        ("Ocp-Apim-Subscription-Key", True, True),
+        ("X-Gateway-Key", False, True),
+        ("cache_key", False, True),
+        ("Idempotency-Key", False, False),
+        ("max_tokens", False, False),
+        ("X-Title", False, False),
+    ],
+)
+def test_names_that_hold_a_secret(name: str, field: bool, header: bool) -> None:
+    """One list of names serves configuration and requests; headers named like a key hold one (K1, E5)."""
+    assert (names_secret(name), names_secret(name, header=True)) == (field, header)
+
+
+def test_parts_of_a_header_are_masked() -> None:
+    """The key behind a scheme and each cookie's value are remembered, not the words around them (E5)."""
+    remember_header("Bearer part/0123; theme=dark")
+    remember_header("session=part/4567")
+
+    assert scrub("part/0123 part/4567 Bearer dark") == f"{MASK} {MASK} Bearer dark"
+
+
+@pytest.mark.parametrize("value", ["Bearer abc/0123", " a=b; c=d\n"])
+def test_a_secret_header_may_hold_spaces(value: str) -> None:
+    """A header's value is trimmed, printable ASCII, and hidden in a repr (K3, E5)."""
+    found = clean_header(value, "the test")
+
+    assert (found, repr(found)) == (value.strip(), "Secret(\N{HORIZONTAL ELLIPSIS})")
+
+
+@pytest.mark.parametrize("value", ["", "two\nlines", "schl\u00fcssel/0123", "half\udc80/0123"])
+def test_a_secret_header_that_cannot_be_sent(value: str) -> None:
+    """It is refused with its place and no part of it (K3)."""
+    with pytest.raises(LlmError) as caught:
+        clean_header(value, "the test")
+
+    assert str(caught.value) == (
+        "INVALID_CREDENTIAL: the header's value from the test cannot be sent: it is one line of printable ASCII; "
+        "set it again"
+    )

@@ -161,7 +161,7 @@ def fault_of(path: Path) -> str:
     with pytest.raises(limen.LlmError) as refusal:
         Cassette.load(path)
     assert refusal.value.code == "INVALID_CONFIG"
-    return str(refusal.value).removeprefix(f"{path} cannot be read as a cassette: ")
+    return refusal.value.failure.message.removeprefix(f"{path} cannot be read as a cassette: ")
 
 
 def test_a_damaged_file_says_where(tmp_path: Path) -> None:

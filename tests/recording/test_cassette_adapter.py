@@ -91,7 +91,7 @@ async def test_an_unrecorded_request_shows_the_nearest_and_the_difference() -> N
     route = adapter(exchange(asked("hello", temperature=0.5)), exchange(asked("something else", seed=1, top_p=0.1)))
     error = await failure(route, asked("hullo", max_tokens=5))
     assert error.code == "INVALID_OPTIONS"
-    assert str(error) == (
+    assert error.failure.message == (
         "this request was not recorded; the nearest is exchange 0 (route, POST /v1/chat/completions), which differs in "
         'body.messages[0].content: recorded "hello", asked "hullo"; body.temperature: recorded 0.5, asked nothing; '
         "body.max_tokens: recorded nothing, asked 5"
@@ -105,15 +105,17 @@ async def test_a_long_difference_is_cut() -> None:
     error = await failure(
         adapter(exchange(asked())), asked("y" * 100, tools=tools, stop=["a"], seed=1, top_p=0.5, temperature=1.0)
     )
-    assert "…" in str(error)
-    assert str(error).endswith("; and 1 more")
+    assert "…" in error.failure.message
+    assert error.failure.message.endswith("; and 1 more")
 
 
 async def test_method_and_path_count_as_differences() -> None:
     """A recorded request to another place is another request."""
     elsewhere = RecordedRequest("GET", "/v1/models", json=json.loads(CHAT.request(asked(), dialect="generic").body))
     error = await failure(adapter(exchange(asked(), request=elsewhere)), asked())
-    assert "method: recorded GET, asked POST; path: recorded /v1/models, asked /chat/completions" in str(error)
+    assert (
+        "method: recorded GET, asked POST; path: recorded /v1/models, asked /chat/completions" in error.failure.message
+    )
 
 
 async def test_a_body_that_is_no_json_is_compared_as_text() -> None:
@@ -138,7 +140,7 @@ async def test_a_wire_that_was_not_recorded_can_be_named() -> None:
     bare = exchange(asked(), wire=None, dialect=None)
     assert len(await chunks(adapter(bare, wire="openai-chat", dialect="generic"), asked())) == 6
     error = await failure(adapter(bare), asked())
-    assert (error.code, str(error)) == (
+    assert (error.code, error.failure.message) == (
         "UNSUPPORTED",
         "an exchange of route was recorded on the wire None; given are openai-chat",
     )

@@ -20,6 +20,7 @@ from limen.contract import (
     LlmError,
     Message,
     ModelInfo,
+    Phase,
     RetryPolicy,
     StreamChunk,
     TextBlock,
@@ -48,9 +49,24 @@ CALLING = (
 Step = StreamChunk | Exception | Callable[[], Awaitable[object]]
 
 
+def call_failure(
+    message: str,
+    code: str,
+    phase: Phase | None = None,
+    status: int | None = None,
+    *,
+    provider: str = "route",
+    provider_retry_after_ms: int | None = None,
+) -> Failure:
+    """The failure of a call of `asking()`: the runtime names its route and its model."""
+    delay = provider_retry_after_ms
+    return Failure(message, code, phase, status, None, delay, provider=provider, model="model-1")
+
+
 def failed(code: str, message: str = "it failed", **facts: object) -> Finish:
-    """An in-band failure."""
-    return Finish(FinishReason("error", Failure(message, code, **facts)))  # type: ignore[arg-type]  # facts by name
+    """An in-band failure, with the route and the model of `asking()`, which the runtime sets."""
+    named = {"provider": "route", "model": "model-1", **facts}
+    return Finish(FinishReason("error", Failure(message, code, **named)))  # type: ignore[arg-type]  # facts by name
 
 
 def asking(

@@ -14,7 +14,6 @@ from limen.contract import (
     AbortController,
     AbortError,
     AbortSignal,
-    Failure,
     Finish,
     FinishReason,
     GenerateOptions,
@@ -33,12 +32,13 @@ from runtime._adapters import (
     Gate,
     Scripted,
     asking,
+    call_failure,
     chunks_of,
     outcome_of,
     serving,
 )
 
-ABORTED = Finish(FinishReason("aborted", Failure("the call was aborted", codes.ABORTED, "mid-stream")))
+ABORTED = Finish(FinishReason("aborted", call_failure("the call was aborted", codes.ABORTED, "mid-stream")))
 
 
 def silent() -> tuple[Gate, Scripted]:
@@ -55,7 +55,7 @@ async def test_a_signal_aborted_beforehand_asks_nobody() -> None:
 
     failure = await outcome_of(serving(adapter).stream(asking(signal=controller.signal)))
 
-    assert failure == Failure("the call was aborted", codes.ABORTED, "resolve")
+    assert failure == call_failure("the call was aborted", codes.ABORTED, "resolve")
     assert adapter.seen == []
 
 
@@ -198,7 +198,9 @@ async def test_an_abort_ends_the_look_up_of_a_model() -> None:
     await gate.reached.wait()
     controller.abort()
 
-    assert await reading == [Finish(FinishReason("aborted", Failure("the call was aborted", codes.ABORTED, "resolve")))]
+    assert await reading == [
+        Finish(FinishReason("aborted", call_failure("the call was aborted", codes.ABORTED, "resolve")))
+    ]
     assert adapter.seen == []
 
 

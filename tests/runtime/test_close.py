@@ -21,9 +21,20 @@ from limen.contract import (
     codes,
 )
 from limen.runtime import Fallback, LlmRuntime, Retry
-from runtime._adapters import ANSWER, OPEN, Batched, Gate, Scripted, asking, chunks_of, outcome_of, serving
+from runtime._adapters import (
+    ANSWER,
+    OPEN,
+    Batched,
+    Gate,
+    Scripted,
+    asking,
+    call_failure,
+    chunks_of,
+    outcome_of,
+    serving,
+)
 
-CLOSED = Failure("this runtime is closed", codes.NO_ADAPTER, "resolve")
+CLOSED = call_failure("this runtime is closed", codes.NO_ADAPTER, "resolve")
 
 
 class Closable(Scripted):
@@ -51,10 +62,14 @@ async def test_a_closed_runtime_says_that_it_is_closed() -> None:
     for stream in (made, prepared.stream(), runtime.stream(asking())):
         assert await outcome_of(stream) == CLOSED
         assert stream.info == CallInfo("route", "model-1", attempts=0)
+    failures: list[Failure] = []
     for question in (runtime.prepare_call(asking()), runtime.list_models("route"), runtime.complete(asking())):
         with pytest.raises(LlmError) as caught:
             await question
-        assert caught.value.failure == CLOSED
+        failures.append(caught.value.failure)
+    # Only a call has a route and a model.
+    bare = Failure(CLOSED.message, CLOSED.code, CLOSED.phase)
+    assert failures == [bare, bare, CLOSED]
     assert adapter.seen == []
 
 

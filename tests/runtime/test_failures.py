@@ -6,6 +6,7 @@ import logging
 import pickle
 from collections.abc import AsyncIterator, Callable
 
+import msgspec
 import pytest
 
 from limen.contract import (
@@ -24,7 +25,7 @@ from limen.contract import (
     StreamChunk,
     codes,
 )
-from runtime._adapters import OPEN, Scripted, Step, asking, chunks_of, failed, outcome_of, serving
+from runtime._adapters import OPEN, Scripted, Step, asking, call_failure, chunks_of, failed, outcome_of, serving
 
 KEY = "sk-canary-0123456789abcdef"
 
@@ -37,6 +38,8 @@ FACTS = Failure(
     provider_retry_after_ms=1500,
     request_id="req_9",
     should_retry=True,
+    provider="route",
+    model="model-1",
 )
 
 
@@ -69,7 +72,7 @@ async def test_a_typed_error_keeps_its_facts(script: tuple[Step, ...]) -> None:
 async def test_a_failure_at_dispatch_is_an_outcome() -> None:
     """E2, H51: `stream()` itself may fail, typed or not."""
     assert await outcome_of(serving(Raising(LlmError.of(FACTS))).stream(asking())) == FACTS
-    assert await outcome_of(serving(Raising(KeyError("choices"))).stream(asking())) == Failure(
+    assert await outcome_of(serving(Raising(KeyError("choices"))).stream(asking())) == call_failure(
         "'choices'", codes.UNKNOWN, "first-event"
     )
 
@@ -79,8 +82,8 @@ async def test_a_foreign_error_is_unknown_with_its_text() -> None:
     first = await outcome_of(serving(Scripted((OSError("gone"),))).stream(asking()))
     later = await outcome_of(serving(Scripted((*OPEN, OSError("gone")))).stream(asking()))
 
-    assert first == Failure("gone", codes.UNKNOWN, "first-event")
-    assert later == Failure("gone", codes.UNKNOWN, "mid-stream")
+    assert first == call_failure("gone", codes.UNKNOWN, "first-event")
+    assert later == call_failure("gone", codes.UNKNOWN, "mid-stream")
 
 
 async def a_coroutine() -> None:
@@ -100,7 +103,9 @@ async def a_coroutine() -> None:
 )
 async def test_what_is_no_stream_says_so(made: Callable[[], object], words: str) -> None:
     """E4, H51: a `stream()` that returns no stream is a bug with a clear message."""
-    assert await outcome_of(serving(Returning(made)).stream(asking())) == Failure(words, codes.UNKNOWN, "first-event")
+    assert await outcome_of(serving(Returning(made)).stream(asking())) == call_failure(
+        words, codes.UNKNOWN, "first-event"
+    )
 
 
 class Broken:
@@ -124,7 +129,7 @@ async def test_a_broken_iterator_is_not_closed() -> None:
 
     failure = await outcome_of(serving(Returning(lambda: broken)).stream(asking()))
 
-    assert (failure, broken.closed) == (Failure("no step", codes.UNKNOWN, "first-event"), 0)
+    assert (failure, broken.closed) == (call_failure("no step", codes.UNKNOWN, "first-event"), 0)
 
 
 class Unreadable(Exception):
@@ -195,7 +200,7 @@ async def test_hostile_errors_are_unknown(kind: type[Exception], given: object, 
 
     stream = serving(Hostile()).stream(asking())
 
-    assert await outcome_of(stream) == Failure(text, codes.UNKNOWN, "mid-stream")
+    assert await outcome_of(stream) == call_failure(text, codes.UNKNOWN, "mid-stream")
 
 
 class ForgedProperty(LlmError):
@@ -271,14 +276,14 @@ async def test_an_honest_subclass_is_believed() -> None:
 
     failure = await outcome_of(serving(Scripted((Mine("mine", codes.QUOTA),))).stream(asking()))
 
-    assert failure == Failure("mine", codes.QUOTA, "first-event")
+    assert failure == call_failure("mine", codes.QUOTA, "first-event")
 
 
 async def test_an_abort_error_is_an_abort() -> None:
     """E2: an adapter that raises `AbortError` was aborted, by whomever."""
     failure = await outcome_of(serving(Scripted((*OPEN, AbortError("why")))).stream(asking()))
 
-    assert failure == Failure("the call was aborted", codes.ABORTED, "mid-stream")
+    assert failure == call_failure("the call was aborted", codes.ABORTED, "mid-stream")
 
 
 async def test_once_aborted_every_failure_is_aborted() -> None:
@@ -291,14 +296,14 @@ async def test_once_aborted_every_failure_is_aborted() -> None:
     runtime = serving(Scripted((*OPEN, abort, LlmError("late", codes.TIMEOUT, phase="headers"))))
     chunks = await chunks_of(runtime.stream(asking(signal=controller.signal)))
 
-    assert chunks[-1] == Finish(FinishReason("aborted", Failure("the call was aborted", codes.ABORTED, "headers")))
+    assert chunks[-1] == Finish(FinishReason("aborted", call_failure("the call was aborted", codes.ABORTED, "headers")))
 
 
 async def test_a_raised_abort_code_is_an_aborted_finish() -> None:
     """E2: a failure with the code `ABORTED` finishes as `aborted`, not as `error`."""
     chunks = await chunks_of(serving(Scripted((LlmError("bye", codes.ABORTED),))).stream(asking()))
 
-    assert chunks == [Finish(FinishReason("aborted", Failure("bye", codes.ABORTED, "first-event")))]
+    assert chunks == [Finish(FinishReason("aborted", call_failure("bye", codes.ABORTED, "first-event")))]
 
 
 async def response_error(script: tuple[Step, ...]) -> LlmError:
@@ -369,7 +374,7 @@ async def test_what_derives_from_no_exception_is_an_outcome_too(error: BaseExcep
     """E2, E4: whatever an adapter raises becomes the finish, also what no `except Exception` sees."""
     failure = await outcome_of(serving(Raising(error)).stream(asking()))
 
-    assert failure == Failure(str(error), codes.UNKNOWN, "first-event")
+    assert failure == call_failure(str(error), codes.UNKNOWN, "first-event")
 
 
 async def test_a_question_that_raises_no_exception_is_answered_too() -> None:
@@ -525,3 +530,23 @@ async def test_no_task_is_left() -> None:
 
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert inspect.iscoroutinefunction(response_error)
+
+
+async def test_a_failure_names_its_call_whatever_the_adapter_says() -> None:
+    """Route and model of a failure are the call's, also where an adapter put others, in finish and error alike (E3)."""
+    elsewhere = Failure("m", codes.SERVER, "headers", provider="upstream", model="other")
+    for script in ((LlmError.of(elsewhere),), (Finish(FinishReason("error", elsewhere)),)):
+        stream = serving(Scripted(script)).stream(asking())
+        failure = await outcome_of(stream)
+        with pytest.raises(LlmError) as caught:
+            await stream.response()
+        assert failure == caught.value.failure == call_failure("m", codes.SERVER, "headers")
+        assert str(caught.value) == "SERVER: m [route/model-1]"
+
+
+async def test_a_model_that_is_no_unicode_is_named_all_the_same() -> None:
+    """Every text of a failure is valid Unicode: half a surrogate in a model's name becomes U+FFFD (E4)."""
+    options = msgspec.structs.replace(asking(), model="m\udc80")
+    failure = await outcome_of(serving(Raising(OSError("gone"))).stream(options))
+
+    assert (failure.provider, failure.model) == ("route", "m\N{REPLACEMENT CHARACTER}")

@@ -6,7 +6,6 @@ import pytest
 
 from limen.contract import (
     AbortController,
-    Failure,
     Finish,
     GenerateOptions,
     LlmError,
@@ -17,7 +16,19 @@ from limen.contract import (
     codes,
 )
 from limen.runtime import Fallback, FallbackStep, LlmRuntime, Retry
-from runtime._adapters import ANSWER, OPEN, USAGE, Gate, Scripted, asking, chunks_of, failed, outcome_of, serving
+from runtime._adapters import (
+    ANSWER,
+    OPEN,
+    USAGE,
+    Gate,
+    Scripted,
+    asking,
+    call_failure,
+    chunks_of,
+    failed,
+    outcome_of,
+    serving,
+)
 
 DOWN = LlmError("down", codes.OVERLOADED)
 
@@ -204,7 +215,7 @@ async def test_other_codes_do_not(code: str) -> None:
     second = Scripted()
     stream = falling_back(Scripted((LlmError("no", code),)), second).stream(asking())
 
-    assert await outcome_of(stream) == Failure("no", code, "first-event")
+    assert await outcome_of(stream) == call_failure("no", code, "first-event")
     assert second.seen == []
 
 
@@ -239,12 +250,11 @@ async def test_each_step_is_logged_and_heard(caplog: pytest.LogCaptureFixture) -
     runtime.use(Fallback(["route-2", "route-3/big"], on_fallback=hear))
     await runtime.complete(asking())
 
-    down = Failure("down", codes.OVERLOADED, "first-event")
+    down = call_failure("down", codes.OVERLOADED, "first-event")
+    empty = call_failure("it failed", codes.EMPTY_RESPONSE, provider="route-2")
     assert heard == [
         FallbackStep("route", "model-1", down, ModelSource("route-2", "model-1")),
-        FallbackStep(
-            "route-2", "model-1", Failure("it failed", codes.EMPTY_RESPONSE), ModelSource("route-3", "big"), USAGE.usage
-        ),
+        FallbackStep("route-2", "model-1", empty, ModelSource("route-3", "big"), USAGE.usage),
     ]
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", "route/model-1: falling back to route-2/model-1 after OVERLOADED"),
@@ -263,7 +273,7 @@ async def test_the_error_names_every_attempt() -> None:
         await runtime.complete(asking())
 
     message = "2 routes failed. route/model-1: OVERLOADED: down; route-2/model-1: AUTH: no"
-    assert caught.value.failure == Failure(message, codes.AUTH, "first-event", 401)
+    assert caught.value.failure == call_failure(message, codes.AUTH, "first-event", 401, provider="route-2")
     assert caught.value.__cause__ is original
 
 
@@ -276,7 +286,7 @@ async def test_a_failure_in_the_stream_is_named_too() -> None:
     failure = await outcome_of(runtime.stream(asking()))
 
     message = "2 routes failed. route/model-1: SERVER: first; route-2/model-1: SERVER: second"
-    assert failure == Failure(message, codes.SERVER)
+    assert failure == call_failure(message, codes.SERVER, provider="route-2")
     assert [step.failure.message for step in heard] == ["first"]
 
 
@@ -286,7 +296,7 @@ async def test_a_prepared_call_keeps_its_failure() -> None:
     runtime = falling_back(Scripted((DOWN,)), second)
     call = await runtime.prepare_call(asking())
 
-    assert await outcome_of(call.stream()) == Failure("down", codes.OVERLOADED, "first-event")
+    assert await outcome_of(call.stream()) == call_failure("down", codes.OVERLOADED, "first-event")
     assert second.seen == []
 
 
@@ -304,7 +314,7 @@ async def test_an_abort_while_a_step_is_heard() -> None:
 
     failure = await outcome_of(runtime.stream(asking(signal=controller.signal)))
 
-    assert failure == Failure("the call was aborted", codes.ABORTED, "first-event")
+    assert failure == call_failure("the call was aborted", codes.ABORTED, "first-event")
     assert second.seen == []
 
 

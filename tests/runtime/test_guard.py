@@ -13,7 +13,6 @@ from limen.contract import (
     AbortController,
     BlockEnd,
     BlockStart,
-    Failure,
     Finish,
     FinishReason,
     GenerateOptions,
@@ -37,6 +36,7 @@ from runtime._adapters import (
     Scripted,
     Step,
     asking,
+    call_failure,
     chunks_of,
     failed,
     outcome_of,
@@ -153,7 +153,7 @@ async def test_a_batch_that_is_no_list() -> None:
         ANSWER,
         (DONE,),
         (*OPEN, failed(codes.SERVER)),
-        (*OPEN, Finish(FinishReason("aborted", Failure("enough", codes.ABORTED)))),
+        (*OPEN, Finish(FinishReason("aborted", call_failure("enough", codes.ABORTED)))),
         (BlockStart(0, "image"), BlockEnd(0, ImageBlock(url="https://e.test/i.png")), DONE),
         (
             CALL_START,
@@ -182,7 +182,7 @@ async def test_an_adapter_that_raises_breaks_nothing() -> None:
     """R6, H83: an exception is a failure of the call, not a missing finish."""
     failure = await outcome_of(serving(Scripted((*OPEN, ValueError("broken")))).stream(asking()))
 
-    assert failure == Failure("broken", codes.UNKNOWN, "mid-stream")
+    assert failure == call_failure("broken", codes.UNKNOWN, "mid-stream")
 
 
 async def test_an_adapter_that_lingers_after_its_finish_is_cut_off() -> None:
@@ -243,7 +243,7 @@ async def test_a_violation_after_an_abort_is_aborted() -> None:
     script: tuple[Step, ...] = (*OPEN, abort, TextDelta(7, "x"))
     failure = await outcome_of(serving(Scripted(script)).stream(asking(signal=controller.signal)))
 
-    assert failure == Failure("the call was aborted", codes.ABORTED, "mid-stream")
+    assert failure == call_failure("the call was aborted", codes.ABORTED, "mid-stream")
 
 
 async def test_a_failure_after_an_abort_is_aborted() -> None:
@@ -256,4 +256,4 @@ async def test_a_failure_after_an_abort_is_aborted() -> None:
     script: tuple[Step, ...] = (*OPEN, abort, failed(codes.SERVER, phase="mid-stream"))
     failure = await outcome_of(serving(Scripted(script)).stream(asking(signal=controller.signal)))
 
-    assert failure == Failure("the call was aborted", codes.ABORTED, "mid-stream")
+    assert failure == call_failure("the call was aborted", codes.ABORTED, "mid-stream")

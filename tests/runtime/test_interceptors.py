@@ -26,7 +26,19 @@ from limen.contract import (
     tool_result,
 )
 from limen.runtime import LlmRuntime
-from runtime._adapters import ANSWER, OPEN, Batched, Gate, Scripted, asking, chunks_of, failed, outcome_of, serving
+from runtime._adapters import (
+    ANSWER,
+    OPEN,
+    Batched,
+    Gate,
+    Scripted,
+    asking,
+    call_failure,
+    chunks_of,
+    failed,
+    outcome_of,
+    serving,
+)
 
 Chunks = AsyncIterator[StreamChunk]
 
@@ -288,7 +300,7 @@ async def test_a_stream_always_ends_in_one_finish(chunks: tuple[StreamChunk, ...
     stream = using(serving(Scripted()), wrong).stream(asking())
 
     failure = await outcome_of(stream)
-    assert failure == Failure(words, codes.PROTOCOL_VIOLATION, "mid-stream")
+    assert failure == call_failure(words, codes.PROTOCOL_VIOLATION, "mid-stream")
     assert [chunk async for chunk in Rest(stream)] == []
 
 

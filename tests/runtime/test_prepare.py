@@ -101,7 +101,7 @@ async def test_a_bad_history_is_refused_before_the_adapter_is_asked() -> None:
         await serving(Scripted()).prepare_call(broken)
 
     assert caught.value.code == codes.INVALID_OPTIONS
-    assert "messages[0]" in str(caught.value)
+    assert "messages[0]" in caught.value.failure.message
 
 
 async def test_preparing_for_no_route_raises() -> None:
@@ -262,7 +262,7 @@ async def test_malformed_facts_of_a_model(change: dict[str, object]) -> None:
         with pytest.raises(LlmError) as caught:
             await question
         assert caught.value.code == codes.INVALID_MODEL_INFO
-        assert "'route'" in str(caught.value)
+        assert "'route'" in caught.value.failure.message
     if "model-2" not in change.values():
         with pytest.raises(LlmError) as caught:
             await runtime.list_models("route")
@@ -322,7 +322,7 @@ async def test_a_malformed_list(models: object, fault: str) -> None:
         await serving(Lists()).list_models("route")
 
     assert caught.value.code == codes.INVALID_CATALOG
-    assert str(caught.value) == f"the model list of the route 'route' is malformed: {fault}"
+    assert caught.value.failure.message == f"the model list of the route 'route' is malformed: {fault}"
 
 
 async def test_a_list_is_read_anew_and_is_the_callers_own() -> None:

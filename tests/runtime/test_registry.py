@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 
 from limen.contract import (
-    Failure,
     GenerateOptions,
     LlmAdapter,
     LlmError,
@@ -15,7 +14,7 @@ from limen.contract import (
     codes,
 )
 from limen.runtime import LlmRuntime
-from runtime._adapters import ANSWER, Scripted, asking, chunks_of, outcome_of, serving
+from runtime._adapters import ANSWER, Scripted, asking, call_failure, chunks_of, outcome_of, serving
 
 
 def names(runtime: LlmRuntime) -> list[str]:
@@ -73,8 +72,11 @@ async def test_an_unknown_route_is_an_outcome_not_an_exception() -> None:
     """E2, R1: a stream for a route that nobody serves ends in `NO_ADAPTER`, naming the routes that there are."""
     failure = await outcome_of(serving(Scripted()).stream(asking("nowhere")))
 
-    assert failure == Failure(
-        "no adapter is registered for the route 'nowhere'; the routes are: route", codes.NO_ADAPTER, "resolve"
+    assert failure == call_failure(
+        "no adapter is registered for the route 'nowhere'; the routes are: route",
+        codes.NO_ADAPTER,
+        "resolve",
+        provider="nowhere",
     )
 
 

@@ -28,6 +28,7 @@ from runtime._adapters import (
     Scripted,
     Step,
     asking,
+    call_failure,
     chunks_of,
     failed,
     outcome_of,
@@ -36,8 +37,8 @@ from runtime._adapters import (
 
 RESET = LlmError("connection reset", codes.TRANSPORT)
 # The same failure in a call that had reached its first event, and in one that had gone further.
-RESET_EARLY = Failure("connection reset", codes.TRANSPORT, "first-event")
-RESET_LATER = Failure("connection reset", codes.TRANSPORT, "mid-stream")
+RESET_EARLY = call_failure("connection reset", codes.TRANSPORT, "first-event")
+RESET_LATER = call_failure("connection reset", codes.TRANSPORT, "mid-stream")
 
 
 class Clock:
@@ -356,7 +357,7 @@ async def test_an_abort_ends_the_wait_at_once() -> None:
     controller.abort()
 
     assert await reading == [
-        Finish(FinishReason("aborted", Failure("the call was aborted", codes.ABORTED, "first-event")))
+        Finish(FinishReason("aborted", call_failure("the call was aborted", codes.ABORTED, "first-event")))
     ]
     assert len(adapter.seen) == 1
 
@@ -495,7 +496,7 @@ async def test_a_delay_above_the_bound_is_said(caplog: pytest.LogCaptureFixture)
 
     failure = await outcome_of(stream)
 
-    assert failure == Failure(
+    assert failure == call_failure(
         f"slow down ({why})", codes.RATE_LIMIT, phase="first-event", provider_retry_after_ms=90_000
     )
     assert [record.getMessage() for record in caplog.records] == [f"route/model-1: {why}, after RATE_LIMIT"]

@@ -10,7 +10,6 @@ import pytest
 from limen.contract import (
     CallFacts,
     CallInfo,
-    Failure,
     Finish,
     FinishReason,
     GenerateOptions,
@@ -38,13 +37,14 @@ from runtime._adapters import (
     Gate,
     Scripted,
     asking,
+    call_failure,
     chunks_of,
     failed,
     outcome_of,
     serving,
 )
 
-LEFT = Failure("the stream was left before its end", codes.ABORTED, "mid-stream")
+LEFT = call_failure("the stream was left before its end", codes.ABORTED, "mid-stream")
 
 
 def steady(response: Response) -> Response:

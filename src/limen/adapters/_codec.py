@@ -1,17 +1,20 @@
 """A wire adapter's parts: one dialect row bound to its wire (`Codec`), and the options of its class."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar, Final, Generic, Literal, Protocol, TypeVar
+from typing import ClassVar, Final, Generic, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 import msgspec
+from msgspec.structs import replace
 
 from limen.adapters._vendors import UNKNOWN, Vendor
 from limen.adapters.kit import BuildContext, ImageRules, RequestWriter
-from limen.adapters.kit.errors import ErrorRow, ErrorRules, classify_answer, request_id
+from limen.adapters.kit.errors import ErrorRow, ErrorRules, classify_answer, own_rules, request_id
 from limen.contract import (
     CredentialSource,
     Effort,
+    ErrorMatch,
     Failure,
     FrozenDict,
     GenerateOptions,
@@ -27,7 +30,7 @@ from limen.contract import (
 )
 from limen.transport import HttpRequest, TransportOptions
 
-_NEVER_SHOWN: Final = frozenset({"api_key", "headers"})
+_NEVER_SHOWN: Final = frozenset({"api_key", "headers", "secret_headers"})
 
 
 class Codec(Protocol):
@@ -191,6 +194,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 R = TypeVar("R", bound=Row)
 
 
+@runtime_checkable
+class TakesOwn(Protocol):
+    """A codec that a route may give its own header for the key and its own sentences of errors, as `RowCodec`."""
+
+    def with_own(self, *, key_header: str | None, errors: Sequence[ErrorMatch]) -> Codec:
+        """Return the codec with these in it; the codec itself is shared, and stays as it is."""
+        ...
+
+
 class RowCodec(ABC, Generic[R]):
     """Base of a wire's codec: all that follows from a row. A wire adds `honours`, `build` and `reader`.
 
@@ -204,7 +216,7 @@ class RowCodec(ABC, Generic[R]):
     efforts: tuple[Effort, ...] | None = None
 
     def __init__(self, row: R) -> None:
-        self.row: Final = row
+        self.row = row
         self.wire = row.wire
         self.dialect = row.name
         self.base_url = row.base_url
@@ -216,6 +228,19 @@ class RowCodec(ABC, Generic[R]):
         self.min_timeouts = row.min_timeouts
         self.errors = row.errors
         self.auth_headers = frozenset({_auth(row.key_header, "")[0]})
+
+    def with_own(self, *, key_header: str | None, errors: Sequence[ErrorMatch]) -> Self:
+        """Return this codec with a route's own header for the key and its own sentences of errors before the row's.
+
+        Raises `ValueError` naming the entry for a sentence that does not compile or a code that no answer can have.
+        """
+        made = copy.copy(self)
+        if errors:
+            made.errors = own_rules([(own.match, own.code) for own in errors], self.errors)
+        if key_header is not None:
+            made.row = replace(self.row, key_header=key_header)
+            made.auth_headers = frozenset({_auth(key_header, "")[0].lower()})
+        return made
 
     @abstractmethod
     def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:
@@ -258,6 +283,12 @@ class WireOptions(msgspec.Struct, frozen=True, kw_only=True):
     - `default_max_tokens`: the output cap where a call sets none and the model's facts have none.
     - `headers`: sent with every request; `User-Agent` stays limen's (Q7), and a header that carries a key only
       counts where `api_key` is `None`.
+    - `secret_headers`: headers that carry another credential, such as a gateway's key; each value is a text or a
+      source that is asked once per call, and is never shown.
+    - `key_header`: the header that carries the key in place of the dialect row's, or `bearer` for
+      `Authorization: Bearer`.
+    - `query`: parameters that go with every request, such as `api-version`.
+    - `errors`: sentences of a gateway's own errors with the codes that they mean, judged before all others.
     - `timeouts`, `limits`, `transport`, `retry`: see their classes.
     - `allow_plain_http`: lets a key go over plain http to a host that is not this machine (K6).
     - `app`: the application's product name for `User-Agent`, such as `my-app/1.0`.
@@ -275,6 +306,12 @@ class WireOptions(msgspec.Struct, frozen=True, kw_only=True):
     allow_plain_http: bool = False
     app: str | None = None
     retry: RetryPolicy | None = None
+    secret_headers: Mapping[str, str | CredentialSource] = msgspec.field(
+        default_factory=dict[str, str | CredentialSource]
+    )
+    key_header: str | None = None
+    query: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    errors: Sequence[ErrorMatch] = ()
 
     def __repr__(self) -> str:
         shown: list[str] = []

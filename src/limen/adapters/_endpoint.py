@@ -3,10 +3,23 @@
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
+from urllib.parse import quote, urlencode
 
 from limen._version import __version__
-from limen.adapters._codec import Codec, WireOptions
-from limen.contract import MASK, LlmError, WireRequest, address_fault, codes, is_plain_and_far, remember_secret
+from limen.adapters._codec import Codec, TakesOwn, WireOptions
+from limen.contract import (
+    MASK,
+    LlmError,
+    Secret,
+    WireRequest,
+    address_fault,
+    codes,
+    is_plain_and_far,
+    names_secret,
+    remember_header,
+    remember_secret,
+    replace_surrogates,
+)
 from limen.transport import HttpRequest
 
 # Headers that frame the message or negotiate its coding: the transport's own business (K8).
@@ -20,41 +33,59 @@ _PRODUCT: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(/[!#$%&'*+.^_`|~0-9A-
 class Endpoint:
     """The address and the standing headers of one adapter. Raises `INVALID_CONFIG` for what cannot be served."""
 
-    __slots__ = ("_auth_names", "_base_url", "_codec", "_headers", "_user_agent", "elsewhere")
+    __slots__ = ("_auth_names", "_base_url", "_codec", "_headers", "_query", "_user_agent", "brings_auth", "elsewhere")
 
     def __init__(self, options: WireOptions, codec: Codec) -> None:
         self._codec = codec
         self._auth_names = codec.auth_headers
         self._headers = _checked(options.headers)
+        self._query = _query(options.query)
         self._user_agent = user_agent(options.app)
         self._base_url = _address(options, codec)
         # Whether the address is another one than the dialect row's own.
         self.elsewhere = codec.base_url is not None and self._base_url != codec.base_url.rstrip("/")
-        own_auth = [value for name, value in self._headers.items() if name in self._auth_names]
-        for value in own_auth:
-            remember_secret(value)
-            remember_secret(value.partition(" ")[2])
+        secret = [name for name in self._headers if name in self._auth_names or names_secret(name, header=True)]
+        for name in secret:
+            remember_header(self._headers[name])
+            self._headers[name] = Secret(self._headers[name])
         if options.api_key is not None:
             # The key is the credential; a header beside it may not be another one.
             self._headers = {name: value for name, value in self._headers.items() if name not in self._auth_names}
-        if (options.api_key is not None or own_auth) and not options.allow_plain_http:
+        self._check_secret_headers(options)
+        # Whether the caller's own headers carry the credential. A host may take `Authorization` beside its own header,
+        # as Azure does for a token of Entra ID, and a gateway may add the host's key for one of its own.
+        self.brings_auth = bool(options.secret_headers) or any(
+            name in self._auth_names or name == "authorization" for name in self._headers
+        )
+        if (options.api_key is not None or secret or options.secret_headers) and not options.allow_plain_http:
             self._check_plain()
 
-    @property
-    def brings_auth(self) -> bool:
-        """Whether the caller's own headers carry the credential."""
-        return any(name in self._auth_names for name in self._headers)
+    def request(self, written: WireRequest, credential: object, secrets: Mapping[str, str]) -> HttpRequest:
+        """Return a request as it is sent: the codec's headers, the caller's over them, then ours and the credentials.
 
-    def request(self, written: WireRequest, credential: object) -> HttpRequest:
-        """Return a request as it is sent: the codec's headers, the caller's over them, then ours and the credential."""
+        `secrets` are the values of the options' `secret_headers`. What carries a credential is a `Secret`.
+        """
         merged = {name.lower(): value for name, value in written.headers.items()}
         merged.update(self._headers)
+        merged.update((name.lower(), Secret(value)) for name, value in secrets.items())
         merged["user-agent"] = self._user_agent
         url = f"{self._base_url}/{written.path.lstrip('/')}"
+        if self._query:
+            url += f"{'&' if '?' in url else '?'}{self._query}"
         if credential is not None:
             unsigned = HttpRequest(written.method, url, list(merged.items()), written.body)
-            merged.update((name.lower(), value) for name, value in self._codec.authorize(unsigned, credential))
+            signed = self._codec.authorize(unsigned, credential)
+            merged.update((name.lower(), Secret(value)) for name, value in signed)
         return HttpRequest(written.method, url, list(merged.items()), written.body)
+
+    def _check_secret_headers(self, options: WireOptions) -> None:
+        for name in _names(options.secret_headers):
+            if name in self._headers:
+                _refuse(f"secret_headers: {name} stands in headers too; keep one of them")
+            if options.api_key is not None and name in self._auth_names:
+                _refuse(f"secret_headers: {name} is the header that carries the key; give the key or the header")
+            if name == "user-agent":
+                _refuse("secret_headers: user-agent is set by app and holds no credential")
 
     def _check_plain(self) -> None:
         if is_plain_and_far(self._base_url):
@@ -62,6 +93,29 @@ class Endpoint:
                 f"base_url is plain http to another machine ({self._base_url}), which would show the key to everyone "
                 "on the way; use https, or set allow_plain_http if the network is trusted"
             )
+
+
+def own_codec(codec: Codec, options: WireOptions) -> Codec:
+    """Return the codec with what options change of its row: the key's header and the sentences of errors.
+
+    Raises `INVALID_CONFIG` for a header that cannot carry a key, a sentence that cannot be used, and for a codec that
+    signs or is not made from a row.
+    """
+    header = options.key_header
+    if header is None and not options.errors:
+        return codec
+    if not isinstance(codec, TakesOwn):
+        _refuse(f"the wire {codec.wire} has no row, so key_header and errors have no use")
+    if header is not None and codec.credential_type is not str:
+        _refuse(f"the wire {codec.wire} signs its requests, so key_header has no use")
+    if header is not None and (not _NAME.fullmatch(header) or header.lower() in (*_RESERVED, "user-agent")):
+        _refuse(f"key_header is bearer or the name of a header that may carry a key, got {header!r}")
+    fault: str
+    try:
+        return codec.with_own(key_header=header, errors=options.errors)
+    except ValueError as error:
+        fault = str(error)
+    raise LlmError(fault, codes.INVALID_CONFIG, phase="resolve")
 
 
 def user_agent(app: str | None) -> str:
@@ -125,17 +179,36 @@ def _without_own_path(base_url: str, path: str) -> str | None:
 
 
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:
-    checked: dict[str, str] = {}
-    items: Sequence[tuple[object, object]] = list(headers.items())
-    for name, value in items:
+    names = _names(headers)
+    values: Sequence[object] = list(headers.values())
+    sound = [isinstance(text, str) and text.isascii() and not any(c in text for c in "\r\n\0") for text in values]
+    del values  # a value that cannot be sent may be a key, which no frame of the error may hold (E5)
+    for name, fit in zip(names, sound, strict=True):
+        if not fit:
+            _refuse(f"headers: the value of {name} is not one line of ASCII")
+    return dict(zip(names, headers.values(), strict=True))
+
+
+def _names(headers: Mapping[str, object]) -> list[str]:
+    names: Sequence[object] = list(headers)
+    for name in names:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             _refuse(f"headers: {name!r} is not a header's name")
-        if not isinstance(value, str) or not value.isascii() or any(c in value for c in "\r\n\0"):
-            _refuse(f"headers: the value of {name} is not one line of ASCII")
         if name.lower() in _RESERVED:
             _refuse(f"headers: {name} is set by the transport and cannot be given")
-        checked[name.lower()] = value
-    return checked
+    return [name.lower() for name in headers]
+
+
+def _query(query: Mapping[str, str]) -> str:
+    """Return the query as it stands in an address."""
+    items: Sequence[tuple[object, object]] = list(query.items())
+    for name, value in items:
+        if not isinstance(name, str) or not isinstance(value, str) or not name:
+            _refuse(f"query: {name!r} is a name and a value, both text")
+        if names_secret(name):
+            # Google's older address takes the key as ?key=.
+            remember_secret(value)
+    return urlencode([(name, replace_surrogates(value)) for name, value in query.items()], quote_via=quote)
 
 
 def _refuse(message: str) -> NoReturn:

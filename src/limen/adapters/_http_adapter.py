@@ -5,11 +5,12 @@ It reads neither environment nor files (K7).
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Final, Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
 from limen.adapters._codec import Codec, WireOptions, build
-from limen.adapters._endpoint import Endpoint
+from limen.adapters._endpoint import Endpoint, own_codec
 from limen.adapters._pump import WireCall, WireStream, completed
 from limen.adapters.kit import BuildContext
 from limen.contract import (
@@ -22,12 +23,14 @@ from limen.contract import (
     ModelInfo,
     ReplayDrop,
     RetryPolicy,
+    Secret,
     StaticCredential,
     Timeouts,
     ValueSource,
     WireReader,
     WireRequest,
     check_request,
+    clean_header,
     clean_key,
     codes,
     encode,
@@ -40,6 +43,22 @@ from limen.transport import HttpAnswer, HttpRequest, Transport
 _CATALOG_BYTES = 4 * 1024 * 1024
 
 
+@runtime_checkable
+class _OpensWithin(Protocol):
+    """A transport's `open` that takes the limits of one call."""
+
+    async def __call__(
+        self, request: HttpRequest, *, signal: AbortSignal | None, timeouts: Timeouts
+    ) -> HttpAnswer: ...  # pragma: no cover - a protocol
+
+
+def _opening(found: object) -> _OpensWithin | None:
+    return found if isinstance(found, _OpensWithin) else None
+
+
+_TAKES_TIMEOUTS: Final = "timeouts" in (Transport.open.__kwdefaults__ or {})
+
+
 class WireAdapter(LlmAdapter):
     """An adapter made of a codec: credential, address, transport and pump are the same for every wire.
 
@@ -48,15 +67,17 @@ class WireAdapter(LlmAdapter):
     """
 
     def __init__(self, options: WireOptions, codec: Codec) -> None:
+        codec = own_codec(codec, options)
         self._codec = codec
         self._endpoint = Endpoint(options, codec)
+        self._secret_headers = {name: _static(value) for name, value in options.secret_headers.items()}
         self._models = {model.id: model for model in options.models}
         self._default_max_tokens = options.default_max_tokens
         self._limits = options.limits
         self._retry = options.retry
         self._source = _source(options.api_key)
-        timeouts = _raised(options.timeouts, codec.min_timeouts)
-        self._transport = Transport(options.transport, timeouts, options.limits)
+        self._timeouts = _raised(options.timeouts, codec.min_timeouts)
+        self._transport = Transport(options.transport, self._timeouts, options.limits)
 
     def stream(self, options: GenerateOptions) -> WireStream:
         """Return the stream of one call; what is wrong with the request is raised by its first step.
@@ -72,7 +93,7 @@ class WireAdapter(LlmAdapter):
                 raise fault
             request = await self._request(options, dropped)
             asked.append(request.url)
-            return await self._transport.open(request, signal=options.signal)
+            return await self._open(request, options)
 
         def reader(content_type: str | None) -> WireReader:
             return self._codec.reader(id_seed=seed, limits=self._limits, content_type=content_type)
@@ -105,7 +126,7 @@ class WireAdapter(LlmAdapter):
                 raise
             return configured
         listing = WireRequest("GET", path, self._codec.models_headers, b"")
-        request = self._endpoint.request(listing, credential)
+        request = self._endpoint.request(listing, credential, await self._secrets(provider))
         answer = await self._transport.open(request)
         body = await answer.whole_body(_CATALOG_BYTES) if 200 <= answer.status < 300 else await answer.error_body()
         if not 200 <= answer.status < 300:
@@ -136,7 +157,32 @@ class WireAdapter(LlmAdapter):
         signal = options.signal
         if signal is not None and signal.aborted:
             raise LlmError("the call was aborted before it was sent", codes.ABORTED, phase="resolve")
-        return self._endpoint.request(written, await self._credential(options.provider))
+        credential = await self._credential(options.provider)
+        return self._endpoint.request(written, credential, await self._secrets(options.provider))
+
+    async def _open(self, request: HttpRequest, options: GenerateOptions) -> HttpAnswer:
+        if options.timeouts is None:
+            return await self._transport.open(request, signal=options.signal)
+        opening = _opening(self._transport.open)
+        if not _TAKES_TIMEOUTS or opening is None:
+            raise LlmError("this transport has no limits of a single call", codes.UNSUPPORTED, phase="resolve")
+        timeouts = _laid_over_each(self._timeouts, options.timeouts)
+        return await opening(request, signal=options.signal, timeouts=timeouts)
+
+    async def _secrets(self, provider: str) -> dict[str, str]:
+        """Return the headers that carry another credential than the key, each source asked once (K1, K2)."""
+        found: dict[str, str] = {}
+        for name, source in self._secret_headers.items():
+            value = _hidden(await source.api_key())
+            if value is None:
+                raise LlmError(
+                    f"the route {provider} has no value for the header {name}: {source.reference} holds none. Put one "
+                    "there",
+                    codes.MISSING_CREDENTIAL,
+                    phase="resolve",
+                )
+            found[name] = clean_header(value, source.reference)
+        return found
 
     async def _credential(self, provider: str) -> object:
         """Return the credential to send, `None` where the route sends none (K3, K4)."""
@@ -153,8 +199,8 @@ class WireAdapter(LlmAdapter):
             raise self._unfit(source.reference, f"a {type(value).__name__}")
         if wanted is not str:
             raise self._unfit(source.reference, "a key")
-        key = await source.api_key()
-        if key is not None and key.strip():
+        key = _hidden(await source.api_key())
+        if key is not None:
             return clean_key(key, source.reference)
         raise self._missing(provider, f"{source.reference} holds none", "there")
 
@@ -223,8 +269,24 @@ def _with_address(failure: Failure, url: str) -> Failure:
     return replace(failure, message=f"{failure.message} (asked: {scrub(url)})")
 
 
+def _static(value: str | CredentialSource) -> CredentialSource:
+    return StaticCredential(value) if isinstance(value, str) else value
+
+
+def _hidden(key: str | None) -> Secret | None:
+    """Return a source's answer in a type that no traceback shows (E5); blank counts as none."""
+    return Secret(key) if key is not None and key.strip() else None
+
+
 def _source(api_key: str | CredentialSource | ValueSource | None) -> CredentialSource | ValueSource | None:
     return StaticCredential(api_key) if isinstance(api_key, str) else api_key
+
+
+def _laid_over_each(route: Timeouts, call: Timeouts) -> Timeouts:
+    """Return a route's limits with those of a call in their place, field by field; a default leaves the route's."""
+    default = Timeouts()
+    given = {name: getattr(call, name) for name in Timeouts.__struct_fields__}
+    return replace(route, **{name: value for name, value in given.items() if value != getattr(default, name)})
 
 
 def _raised(given: Timeouts, least: Timeouts | None) -> Timeouts:

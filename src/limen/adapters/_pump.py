@@ -127,6 +127,7 @@ class WireStream:
                 raise self._judged(broken)
             chunks = reader.feed(data) if data else reader.eof()
             self._follow(answer, reader, data, chunks)
+            data = b""  # a provider may repeat the key in what a failure of the next step would have in its frame (E5)
             if chunks:
                 return chunks
         return []

@@ -1,8 +1,8 @@
 """`limen doctor`: findings about configuration and keys, each with what to do next; never a key."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import typer
 
@@ -10,8 +10,11 @@ from limen import _compose
 from limen.cli._calls import finish
 from limen.cli._report import FAILED, complain
 from limen.cli._routes import loaded
-from limen.config import Config, Route
-from limen.contract import LlmError, clean_key, codes, scrub
+from limen.config import Config, Route, without_address
+from limen.contract import LlmError, clean_header, clean_key, codes, scrub
+
+if TYPE_CHECKING:
+    from limen.adapters import Codec
 
 State: TypeAlias = Literal["ok", "note", "fault"]
 
@@ -61,8 +64,13 @@ async def _doctor(*, online: bool) -> int:
 async def _findings(config: Config, *, online: bool) -> AsyncIterator[Finding]:
     yield Finding("ok", "configuration", f"read from {config.source}, {_counted(len(config.routes))}")
     if not config.routes:
-        variables = ", ".join(sorted({row.key_variables[0] for row in _compose.known_providers()}))
-        yield Finding("fault", "routes", "there is none", f"set one of {variables}, or write a limen.toml")
+        half: Mapping[str, tuple[str, str]] = without_address(_compose.known_providers()) if config.file is None else {}
+        for name, (variable, missing) in half.items():
+            words = f"{variable} is set, and the address is missing, which every user of {name} has another of"
+            yield Finding("fault", name, words, f"set {missing} too, or write [routes.{name}] into limen.toml")
+        if not half:
+            variables = ", ".join(sorted(_variables()))
+            yield Finding("fault", "routes", "there is none", f"set one of {variables}, or write a limen.toml")
     proxies = [name for name, value in (("http", config.proxies.http), ("https", config.proxies.https)) if value]
     if proxies:
         yield Finding("note", "proxy", f"the environment names one for {' and '.join(proxies)}")
@@ -75,8 +83,17 @@ async def _findings(config: Config, *, online: bool) -> AsyncIterator[Finding]:
             continue
         key = await _key_finding(route)
         yield key
+        for header in await _header_findings(route):
+            yield header
         if online and key.state != "fault":
             yield await _online_finding(route, config)
+
+
+def _variables() -> set[str]:
+    """Return every variable that makes a route: of keys, and of the addresses of servers that need none."""
+    known = _compose.known_providers()
+    keys = {name for row in known for name in row.key_variables}
+    return keys | {name for row in known if not row.requires_key for name in row.address_variables}
 
 
 def _counted(routes: int) -> str:
@@ -98,6 +115,8 @@ async def _key_finding(route: Route) -> Finding:
     needed = codec is not None and codec.requires_key
     credential = _compose.credential_of(route)
     if credential is None:
+        if route.secret_headers or (codec is not None and _brings_auth(route, codec)):
+            return Finding("ok", route.name, "no key is named; the route's own headers carry the credential")
         if not needed:
             return Finding("ok", route.name, "no key is named and none is sent")
         remedy = f'write api_key_env = "{_variable(route)}" into {route.place}, and set that variable'
@@ -111,8 +130,29 @@ async def _key_finding(route: Route) -> Finding:
     except LlmError as error:
         unusable = error.code == codes.INVALID_CREDENTIAL
         remedy = "put a key there that is one line of printable ASCII" if unusable else f"name another in {route.place}"
-        return Finding("fault", route.name, str(error), remedy)
+        return Finding("fault", route.name, error.failure.message, remedy)
     return Finding("ok", route.name, f"there is a key in {reference}")
+
+
+def _brings_auth(route: Route, codec: "Codec") -> bool:
+    return not {name.lower() for name in route.headers}.isdisjoint((*codec.auth_headers, "authorization"))
+
+
+async def _header_findings(route: Route) -> list[Finding]:
+    """Look whether each secret header of a route has a value, without sending it (K1)."""
+    found: list[Finding] = []
+    for name, source in route.secret_headers.items():
+        place = source.reference
+        words, remedy = f"the header {name} has no value in {place}", f"put the value into {place}"
+        try:
+            value = await source.api_key()
+            if value is not None:
+                clean_header(value, place)
+                words, remedy = f"the header {name} has a value in {place}", ""
+        except LlmError as error:
+            words = error.failure.message
+        found.append(Finding("fault" if remedy else "ok", route.name, words, remedy))
+    return found
 
 
 def _variable(route: Route) -> str:
@@ -129,7 +169,7 @@ async def _online_finding(route: Route, config: Config) -> Finding:
         words = f"no answer within {ONLINE_TIMEOUT_S} s"
         return Finding("fault", route.name, words, _online_remedy(codes.TIMEOUT, route))
     except LlmError as error:
-        return Finding("fault", route.name, f"{error.code}: {error}", _online_remedy(error.code, route))
+        return Finding("fault", route.name, f"{error.code}: {error.failure.message}", _online_remedy(error.code, route))
     finally:
         await adapter.aclose()
     return Finding("ok", route.name, f"answers, and lists {len(models)} models")

@@ -160,5 +160,5 @@ def _options(source: str, provider: str, model: str) -> GenerateOptions:
     except msgspec.DecodeError as fault:
         problem = f"the request is not a JSON object: {fault}"
     except LlmError as fault:
-        problem = str(fault)
+        problem = fault.failure.message
     raise UsageProblem(problem)

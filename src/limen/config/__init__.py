@@ -4,7 +4,7 @@ The environment, files and the keyring are read in this layer only (K7).
 """
 
 from limen.config._credentials import EnvironmentKey, FileKey, KeyringKey
-from limen.config._environment import KnownProvider, Proxies
+from limen.config._environment import KnownProvider, Proxies, advice, without_address
 from limen.config._errors import Fault, KeyPath, invalid_config
 from limen.config._load import DEFAULT_FILE, Config, Source, load
 from limen.config._options import settings_of
@@ -22,7 +22,9 @@ __all__ = [
     "Proxies",
     "Route",
     "Source",
+    "advice",
     "invalid_config",
     "load",
     "settings_of",
+    "without_address",
 ]

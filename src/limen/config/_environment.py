@@ -20,6 +20,18 @@ class KnownProvider(NamedTuple):
     dialect: str | None
     key_variables: Sequence[str]
     base_url: str | None
+    requires_key: bool = True
+
+    @property
+    def address_variables(self) -> tuple[str, ...]:
+        """Variables that move the provider to another address: `X_BASE_URL` beside `X_API_KEY`.
+
+        A server that needs no key has one by its own name too, such as `SGLANG_BASE_URL`.
+        """
+        stems = [name.removesuffix("_KEY").removesuffix("_TOKEN").removesuffix("_API") for name in self.key_variables]
+        if not self.requires_key:
+            stems.append(self.route.upper().replace("-", "_"))
+        return tuple(f"{stem}_BASE_URL" for stem in dict.fromkeys(stems))
 
 
 class Proxies(msgspec.Struct, frozen=True):
@@ -39,7 +51,8 @@ class Proxies(msgspec.Struct, frozen=True):
         proxy = self.http if scheme == "http" else self.https
         if proxy is None or is_loopback(parts.hostname or ""):
             return None
-        if urlsplit(proxy).scheme not in ("http", "https", "socks4", "socks4a", "socks5", "socks5h"):
+        known = urlsplit(proxy).scheme in ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
+        if not known or not proxy.isascii():
             raise LlmError(
                 f"the proxy for {scheme} in the environment is not an http://, https:// or socks5h:// address; set "
                 f"{scheme.upper()}_PROXY to one, or list the host in NO_PROXY",
@@ -80,14 +93,16 @@ def routes_from(
 ) -> tuple[Route, ...]:
     """Make a route for each provider whose key is set; `X_BASE_URL` beside `X_API_KEY` moves it to another address.
 
+    A server that needs no key, such as one on this machine, is a route by its address alone, and is sent none (K4).
     An address that cannot be used is not looked at here: the route is `implied`, so it is its own call that says so.
     """
     found = os.environ if environ is None else environ
     routes: dict[str, Route] = {}
     for provider in known:
-        if provider.route in routes or not any(found.get(name, "").strip() for name in provider.key_variables):
-            continue
         variable, url = _moved(provider, found)
+        keyed = _key_variable(provider, found) is not None
+        if provider.route in routes or not (keyed or (url is not None and not provider.requires_key)):
+            continue
         if url is None and provider.base_url is None:
             continue
         routes[provider.route] = Route(
@@ -96,7 +111,7 @@ def routes_from(
             place="the environment" if url is None else f"the environment variable {variable}",
             dialect=provider.dialect,
             base_url=url,
-            credential=EnvironmentKey(tuple(provider.key_variables)),
+            credential=EnvironmentKey(tuple(provider.key_variables)) if keyed else None,
             app=app,
             implied=True,
         )
@@ -104,9 +119,46 @@ def routes_from(
 
 
 def _moved(provider: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str | None]:
-    for name in provider.key_variables:
-        variable = name.removesuffix("_KEY").removesuffix("_TOKEN").removesuffix("_API") + "_BASE_URL"
+    for variable in provider.address_variables:
         url = environ.get(variable, "").strip()
         if url:
             return variable, url
     return "", None
+
+
+def _key_variable(provider: KnownProvider, environ: Mapping[str, str]) -> str | None:
+    return next((name for name in provider.key_variables if environ.get(name, "").strip()), None)
+
+
+def without_address(
+    known: Sequence[KnownProvider], environ: Mapping[str, str] | None = None
+) -> Mapping[str, tuple[str, str]]:
+    """Return the providers whose key is set while their address, which each user has another of, is not.
+
+    By name, each with the variable that is set and the one that is missing, such as Azure's.
+    """
+    found = os.environ if environ is None else environ
+    half: dict[str, tuple[str, str]] = {}
+    for provider in known:
+        key = _key_variable(provider, found)
+        if key is not None and provider.base_url is None and _moved(provider, found)[1] is None:
+            stem = key.removesuffix("_KEY").removesuffix("_TOKEN").removesuffix("_API")
+            half.setdefault(provider.route, (key, f"{stem}_BASE_URL"))
+    return half
+
+
+def advice(known: Sequence[KnownProvider], route: str) -> str:
+    """Say what would make a route where there is no configuration file: the variables of that provider, or of all."""
+    table = f"or write [routes.{route}] into limen.toml"
+    for provider in known:
+        if provider.route != route:
+            continue
+        half = without_address([provider])
+        if route in half:
+            key, missing = half[route]
+            return f"{key} is set, and the address is missing: set {missing} too, {table}"
+        if not provider.requires_key:
+            return f"set {provider.address_variables[0]} to the server's address, {table}"
+        return f"set {' or '.join(provider.key_variables)}, {table}"
+    variables = ", ".join(dict.fromkeys(name for provider in known for name in provider.key_variables))
+    return f"set one of {variables}, {table}" if variables else ""

@@ -7,24 +7,22 @@ from typing import Final
 import msgspec
 
 from limen.config._errors import Fault, KeyPath
-from limen.contract import looks_secret
+from limen.contract import looks_secret, names_secret
 
-# Names of fields and headers that would hold a key, without their separators and in lower case.
-_KEY_NAMES: Final = frozenset(
-    {
-        "accesskey", "accesstoken", "apikey", "apisecret", "apitoken", "auth", "authkey", "authorization", "authtoken",
-        "bearer", "bearertoken", "clientsecret", "cookie", "credential", "credentials", "key", "ocpapimsubscriptionkey",
-        "password", "proxyauthorization", "secret", "secretkey", "token", "xapikey", "xapitoken", "xauthtoken",
-        "xgoogapikey",
-    }
-)  # fmt: skip
-# How names end that gateways give to headers with a key: CF-AIG-Authorization, X-Portkey-Api-Key.
-_KEY_ENDINGS: Final = ("accesskey", "apikey", "auth", "authorization", "password", "secret", "token")
-_PATH_NAMES: Final = frozenset({"api_key_file", "path"})
+_PATH_NAMES: Final = frozenset({"api_key_file", "ca_file", "client_cert_file", "client_key_file", "path"})
 _REMEDY: Final = (
     "a configuration names credentials and never holds one: put the key into an environment variable and write "
     'api_key_env = "ITS_NAME" (or api_key_file = "/path/to/file", or api_key_keyring = "service/user"), and replace '
     "this key if others could read the file"
+)
+_HEADER_REMEDY: Final = (
+    "a configuration names credentials and never holds one: put the value into an environment variable and write "
+    'headers_env = { "THE-HEADER" = "ITS_NAME" } (or headers_file, with the path of a file); for the provider\'s own '
+    'key write api_key_env = "ITS_NAME"; and replace this one if others could read the file'
+)
+_PROXY_REMEDY: Final = (
+    "a configuration never holds a credential: write the proxy without user and password, or put the whole address "
+    "into the environment variable HTTPS_PROXY and leave this out"
 )
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -37,13 +35,16 @@ def check_no_literal_key(tree: Mapping[str, object]) -> None:
             raise Fault(f"a name here looks like a key itself; {_REMEDY}", path[:1])
         if not isinstance(value, str) or not names:
             continue
-        name = re.sub(r"[-_ ]", "", names[-1].lower())
-        if name in _KEY_NAMES or name.endswith(_KEY_ENDINGS):
-            raise Fault(f"this looks like a key itself; {_REMEDY}", path)
+        name, table = names[-1], names[-2] if len(names) > 1 else ""
+        is_header = table == "headers"
+        remedy = _HEADER_REMEDY if is_header else _PROXY_REMEDY if name == "proxy" else _REMEDY
+        # The names of headers that hold keys stand before names of variables and files there.
+        if table not in ("headers_env", "headers_file") and names_secret(name, header=is_header):
+            raise Fault(f"this looks like a key itself; {remedy}", path)
         # /run/secrets/key-of-production is a path, whatever its words look like.
-        is_path = names[-1] in _PATH_NAMES and re.search(r"[/\\]", value)
+        is_path = (name in _PATH_NAMES or table == "headers_file") and re.search(r"[/\\]", value)
         if not is_path and looks_secret(value):
-            raise Fault(f"the value looks like a key itself; {_REMEDY}", path)
+            raise Fault(f"the value looks like a key itself; {remedy}", path)
 
 
 def variable_name(value: str, path: KeyPath) -> str:

@@ -13,6 +13,7 @@ from limen.config._literal_keys import check_no_literal_key
 from limen.config._routes import Route, check_app, route_of
 from limen.config._schema import AppTable, RouteTable
 from limen.config._toml import line_of, parse, read_text
+from limen.contract import LlmError
 
 DEFAULT_FILE: Final = "limen.toml"
 
@@ -55,8 +56,19 @@ def load(
     file = (folder or Path.cwd()) / Path(path).expanduser()
     if source is None and not file.exists():
         return _from_environment(known(), app)
-    text = read_text(file)
-    return _checked(parse(text, file), app=app, file=file, text=text)
+    return _from_file(file, app)
+
+
+def _from_file(file: Path, app: str | None) -> Config:
+    fault: LlmError
+    try:
+        text = read_text(file)
+        return _checked(parse(text, file), app=app, file=file, text=text)
+    except LlmError as found:
+        fault = found.with_traceback(None)
+    # The text may hold a key that somebody wrote into the file: no frame of the error has it (E5).
+    text = ""
+    raise fault
 
 
 def _plain(source: object) -> Mapping[str, object]:
@@ -85,9 +97,11 @@ def _checked(tree: Mapping[str, object], *, app: str | None, file: Path | None, 
     try:
         return _config(tree, app, file)
     except Fault as found:
-        fault = found
-    # Raised out here, so that no exception chain holds what the file holds (E5).
+        fault = found.with_traceback(None)
     line = None if text is None else line_of(text, fault.path)
+    # Raised out here, and without what the file holds, so that neither an exception chain nor a traceback that prints
+    # local variables shows a key that was written into it (E5).
+    del tree, text
     raise invalid_config(fault.message, file=file, line=line, path=fault.path)
 
 

@@ -14,14 +14,22 @@ from limen.config._schema import RouteTable
 # Fields of `Route` that say which adapter it is and where it was written, and are no options of the adapter.
 _NOT_OPTIONS: Final = frozenset({"name", "adapter", "place", "implied", "options"})
 _FIELDS: Final = tuple(field for field in structs.fields(Route) if field.name not in _NOT_OPTIONS)
+# Keys of the file that an option is made of, where they have other names.
+_KEYS: Final[Mapping[str, str]] = {
+    "api_key": "api_key_env, api_key_file and api_key_keyring",
+    "secret_headers": "headers_env and headers_file",
+}
 # An option under another name than the route's field.
 _NAMES: Final[Mapping[str, str]] = {"credential": "api_key"}
 # Options that a route sets by other keys, with a sentence that says which.
 _ELSEWHERE: Final[Mapping[str, str]] = {
     "api_key": "a route names its key by api_key_env, api_key_file or api_key_keyring",
     "app": "a route names the application by user_agent, all routes by name in [app]",
-    "transport": "the proxy is the environment's; make the adapter in code to set more of its connections",
+    "secret_headers": "a route names secret headers by headers_env and headers_file",
+    "transport": "a route sets its connections by proxy, ca_file, client_cert_file and client_key_file",
 }
+# Fields of a route that the option `transport` is made of.
+_OF_TRANSPORT: Final = frozenset({"proxy", "ca_file", "client_cert_file", "client_key_file"})
 
 
 def settings_of(route: Route, kind: type[msgspec.Struct]) -> dict[str, object]:
@@ -44,13 +52,16 @@ def _own(route: Route, kind: type[msgspec.Struct]) -> dict[str, object]:
     for field in _FIELDS:
         name = _NAMES.get(field.name, field.name)
         value: object = getattr(route, field.name)
+        if name in _OF_TRANSPORT and "transport" in kind.__struct_fields__:
+            continue
         if name in kind.__struct_fields__:
             if value != field.default or name == "api_key":
                 taken[name] = value
         # The name of the application is for all routes; an adapter without a `User-Agent` has no need of it.
         elif value != field.default and name != "app":
-            words = "api_key_env, api_key_file and api_key_keyring" if name == "api_key" else name
-            raise Fault(f"the adapter {route.adapter} has no use for {words}; leave it out", _here(route))
+            raise Fault(
+                f"the adapter {route.adapter} has no use for {_KEYS.get(name, name)}; leave it out", _here(route)
+            )
     return taken
 
 

@@ -26,11 +26,12 @@ from limen.contract import (
 
 # RFC 9110: the characters of a header's name, and of a product in User-Agent.
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PROXY: Final = re.compile(r"(?:https?|socks4a?|socks5h?)://[!-?A-~]+", re.IGNORECASE)
 _PRODUCTS: Final = re.compile(r"[!-~]+( [!-~]+)*")
 
 
 class Route(RouteSettings, frozen=True):
-    """One route, ready to make an adapter from: plain data, and a credential source instead of a key.
+    """One route, ready to make an adapter from: plain data, and credential sources instead of keys.
 
     - `place` names the route in messages; `app` is the application's part of the `User-Agent`.
     - `implied`: the environment made it because a key is set. What is wrong with such a route is said when it is
@@ -41,6 +42,7 @@ class Route(RouteSettings, frozen=True):
     adapter: str
     place: str
     credential: CredentialSource | None = None
+    secret_headers: Mapping[str, CredentialSource] = FrozenDict[CredentialSource]()
     app: str | None = None
     models: Sequence[ModelInfo] = ()
     implied: bool = False
@@ -57,15 +59,19 @@ def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> 
         check_app(table.user_agent, (*here, "user_agent"))
     for header, value in table.headers.items():
         _check_header(header, value, (*here, "headers", header))
+    _check_query(table.query, (*here, "query"))
     if table.retry is not None:
         _check_codes(table.retry, (*here, "retry", "codes"))
     credential = _credential(name, table, folder)
+    secret_headers = _secret_headers(name, table, folder)
     if table.base_url is not None:
-        _check_base_url(
-            table.base_url, (*here, "base_url"), keyed=credential is not None and not table.allow_plain_http
-        )
+        keyed = (credential is not None or secret_headers) and not table.allow_plain_http
+        _check_base_url(table.base_url, (*here, "base_url"), keyed=bool(keyed))
     settings = {field: getattr(table, field) for field in RouteSettings.__struct_fields__}
+    settings |= _connection(table, here, folder)
     settings["headers"] = FrozenDict(table.headers)
+    settings["query"] = FrozenDict(table.query)
+    settings["errors"] = tuple(table.errors)
     settings["options"] = _frozen(table.options, (*here, "options"))
     settings["path"] = None if table.path is None else _path(table.path, folder)
     route = Route(
@@ -73,6 +79,7 @@ def route_of(name: str, table: RouteTable, *, app: str | None, folder: Path) -> 
         adapter=table.adapter,
         place=f"[routes.{name}]",
         credential=credential,
+        secret_headers=secret_headers,
         app=table.user_agent or app,
         models=_models(name, table.models),
     )
@@ -99,6 +106,31 @@ def _check_base_url(url: str, path: KeyPath, *, keyed: bool) -> None:
         raise Fault(
             "the key would travel unencrypted over plain http; use https, or write allow_plain_http = true (K6)", path
         )
+
+
+def _check_query(query: Mapping[str, str], path: KeyPath) -> None:
+    for name, value in query.items():
+        if not name or not name.isprintable() or not value.isprintable():
+            raise Fault("a query has names and values of one line each", (*path, name))
+
+
+def _connection(table: RouteTable, here: KeyPath, folder: Path) -> dict[str, object]:
+    """Return the settings of a route's connections; files by their whole path."""
+    if table.proxy is not None and not _PROXY.fullmatch(table.proxy):
+        raise Fault(
+            "a proxy is an address such as http://proxy.example:3128 or socks5h://proxy.example:1080, without user and "
+            "password",
+            (*here, "proxy"),
+        )
+    if table.client_key_file is not None and table.client_cert_file is None:
+        raise Fault("a client's key needs its certificate: write client_cert_file too", (*here, "client_key_file"))
+    files: dict[str, object] = {}
+    for key in ("ca_file", "client_cert_file", "client_key_file"):
+        value: str | None = getattr(table, key)
+        if value is not None and not value.strip():
+            raise Fault("this is the path of a file, and it is empty", (*here, key))
+        files[key] = None if value is None else str(_absolute(value, folder))
+    return files
 
 
 def _check_header(name: str, value: str, path: KeyPath) -> None:
@@ -149,6 +181,28 @@ def _credential(name: str, table: RouteTable, folder: Path) -> CredentialSource 
     if not slash or not service.strip() or not username.strip():
         raise Fault('a keyring entry is named "service/user"', path)
     return KeyringKey(service, username, place)
+
+
+def _secret_headers(name: str, table: RouteTable, folder: Path) -> Mapping[str, CredentialSource]:
+    """Return the sources of a route's secret headers, by the header's name (K1)."""
+    found: dict[str, CredentialSource] = {}
+    taken = {header.lower(): "headers" for header in table.headers}
+    for key, named in (("headers_env", table.headers_env), ("headers_file", table.headers_file)):
+        for header, value in named.items():
+            path: KeyPath = ("routes", name, key, header)
+            place = f"{key} of [routes.{name}] for the header {header}"
+            if not _TOKEN.fullmatch(header):
+                raise Fault("this is no header's name", path)
+            if header.lower() in taken:
+                raise Fault(f"the header stands in {taken[header.lower()]} too; keep one of them", path)
+            taken[header.lower()] = key
+            if key == "headers_env":
+                found[header] = EnvironmentKey((variable_name(value, path),), place)
+            elif value.strip():
+                found[header] = FileKey(_absolute(value, folder), place)
+            else:
+                raise Fault("this is the path of a file, and it is empty", path)
+    return FrozenDict(found)
 
 
 def _models(route: str, tables: Sequence[ModelTable]) -> tuple[ModelInfo, ...]:

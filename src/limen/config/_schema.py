@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from limen.contract import FrozenDict, Limits, Modality, RetryPolicy, Timeouts
+from limen.contract import ErrorMatch, FrozenDict, Limits, Modality, RetryPolicy, Timeouts
 
 
 class AppTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,14 +40,23 @@ class ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RouteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of a route that mean the same in the file and in `Route`; each but `options` is an adapter's option.
 
-    `path` is the file of an adapter that answers from one. `options` are those of the adapter alone, checked against
-    its own options type (`settings_of`).
+    `path` is the file of an adapter that answers from one. `proxy`, `ca_file`, `client_cert_file` and
+    `client_key_file` together make the adapter's option `transport`. `options` are those of the adapter alone, checked
+    against its own options type (`settings_of`).
     """
 
     dialect: str | None = None
     base_url: str | None = None
     allow_plain_http: bool = False
     headers: Mapping[str, str] = FrozenDict[str]()
+    key_header: str | None = None
+    query: Mapping[str, str] = FrozenDict[str]()
+    errors: Sequence[ErrorMatch] = ()
+    require_finish: bool = False
+    proxy: str | None = None
+    ca_file: str | None = None
+    client_cert_file: str | None = None
+    client_key_file: str | None = None
     timeouts: Timeouts | None = None
     limits: Limits | None = None
     retry: RetryPolicy | None = None
@@ -63,6 +72,8 @@ class RouteTable(RouteSettings, frozen=True):
     api_key_env: str | None = None
     api_key_file: str | None = None
     api_key_keyring: str | None = None
+    headers_env: Mapping[str, str] = FrozenDict[str]()
+    headers_file: Mapping[str, str] = FrozenDict[str]()
     user_agent: str | None = None
     models: Sequence[ModelTable] = ()
 
@@ -72,6 +83,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "timeouts": Timeouts,
     "limits": Limits,
     "retry": RetryPolicy,
+    "errors": ErrorMatch,
     "models": ModelTable,
     "efforts": EffortTable,
 }

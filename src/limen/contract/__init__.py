@@ -31,7 +31,7 @@ from limen.contract._chunks import (
 )
 from limen.contract._codes import CODES, Phase, http_code
 from limen.contract._errors import ForeignError, LlmError, foreign_text, safe_cause
-from limen.contract._failure import Failure, failure_fault
+from limen.contract._failure import ErrorMatch, Failure, failure_fault
 from limen.contract._finish import MAX_TOKENS, STOP, TOOL_CALLS, FinishKind, FinishReason
 from limen.contract._json import (
     MAX_DEPTH,
@@ -49,7 +49,7 @@ from limen.contract._limits import Limits, Timeouts
 from limen.contract._messages import Message, ModelSource, Role, assistant, system, tool_result, user
 from limen.contract._models import Effort, Modality, ModelInfo, ProviderInfo
 from limen.contract._options import CacheHint, GenerateOptions
-from limen.contract._redact import MASK, looks_secret, remember_secret, scrub
+from limen.contract._redact import MASK, looks_secret, names_secret, remember_header, remember_secret, scrub
 from limen.contract._response import CallInfo, RateLimit, RateLimits, ReplayDrop, Response
 from limen.contract._tools import JsonSchema, ResponseFormat, ToolChoice, ToolChoiceOption, ToolSpec
 from limen.contract._usage import TokenUsage
@@ -57,7 +57,14 @@ from limen.contract._usage import TokenUsage
 if TYPE_CHECKING:
     from limen.contract._address import address_fault, is_loopback, is_plain_and_far
     from limen.contract._assembler import Arrived, Assembler, assemble
-    from limen.contract._credentials import CredentialSource, StaticCredential, ValueSource, clean_key
+    from limen.contract._credentials import (
+        CredentialSource,
+        Secret,
+        StaticCredential,
+        ValueSource,
+        clean_header,
+        clean_key,
+    )
     from limen.contract._encoding import (
         decode,
         decode_chunk,
@@ -117,6 +124,7 @@ __all__ = [
     "ContentBlock",
     "CredentialSource",
     "Effort",
+    "ErrorMatch",
     "Failure",
     "Finish",
     "FinishKind",
@@ -151,6 +159,7 @@ __all__ = [
     "RetryPolicy",
     "Role",
     "SchemaFault",
+    "Secret",
     "StaticCredential",
     "StreamBlock",
     "StreamChunk",
@@ -180,6 +189,7 @@ __all__ = [
     "check_history",
     "check_request",
     "checked",
+    "clean_header",
     "clean_key",
     "codes",
     "decode",
@@ -199,7 +209,9 @@ __all__ = [
     "json_fault",
     "loads",
     "looks_secret",
+    "names_secret",
     "record_type",
+    "remember_header",
     "remember_secret",
     "replace_surrogates",
     "replay_fault",
@@ -227,8 +239,10 @@ _HOMES = {
     ),
     "_credentials": (
         "CredentialSource",
+        "Secret",
         "StaticCredential",
         "ValueSource",
+        "clean_header",
         "clean_key",
     ),
     "_encoding": (

@@ -22,10 +22,10 @@ T = TypeVar("T")
 def encode(value: object) -> bytes:
     """Return a value of the vocabulary as JSON; `decode` of its class gives it back equal.
 
-    A signal is left out. A number that is not JSON is `INVALID_OPTIONS` (Q8).
+    The signal and the timeouts of a call are left out. A number that is not JSON is `INVALID_OPTIONS` (Q8).
     """
-    if isinstance(value, GenerateOptions) and value.signal is not None:
-        value = msgspec.structs.replace(value, signal=None)
+    if isinstance(value, GenerateOptions):
+        value = _without_live_parts(value)
     for path, part in _free_parts(value):
         fault = json_fault(part, path)
         if fault is not None:
@@ -51,6 +51,12 @@ def _free_parts(value: object) -> Iterator[tuple[str, object]]:
     for index, message in enumerate(value.messages):
         if message.replay_state is not None:
             yield f"messages[{index}].replay_state", message.replay_state
+
+
+def _without_live_parts(options: GenerateOptions) -> GenerateOptions:
+    if options.signal is None and options.timeouts is None:
+        return options
+    return msgspec.structs.replace(options, signal=None, timeouts=None)
 
 
 def _no_signal(kind: type, value: object) -> object:
@@ -104,9 +110,8 @@ def decode_message(data: bytes | str) -> Message:
 
 
 def decode_options(data: bytes | str) -> GenerateOptions:
-    """Read a request; anything else is `MALFORMED_RESPONSE`. The result has no signal."""
-    options = _read(data, _options(), "a request")
-    return options if options.signal is None else msgspec.structs.replace(options, signal=None)
+    """Read a request; anything else is `MALFORMED_RESPONSE`. The result has neither signal nor timeouts."""
+    return _without_live_parts(_read(data, _options(), "a request"))
 
 
 def decode_response(data: bytes | str) -> Response:

@@ -17,6 +17,8 @@ from limen.contract._response import Response
 class LlmError(Exception):
     """Operational failure with a stable code; `.failure` holds its facts, `.partial` the `Response` received so far.
 
+    Its text is `CODE: message [route/model, HTTP 429, request req_1]`, with what is known of the bracket, so that one
+    line of a log tells the story; the message alone is `failure.message` (E3).
     Raises `TypeError` or `ValueError` on facts that no failure can have (status 42, a retry delay of NaN).
     Pickles with its facts and its `partial`; a chained cause stays behind.
     """
@@ -32,8 +34,21 @@ class LlmError(Exception):
         provider_retry_after_ms: int | None = None,
         request_id: str | None = None,
         should_retry: bool | None = None,
+        provider: str | None = None,
+        model: str | None = None,
     ) -> None:
-        facts = Failure(message, code, phase, status, provider_code, provider_retry_after_ms, request_id, should_retry)
+        facts = Failure(
+            message,
+            code,
+            phase,
+            status,
+            provider_code,
+            provider_retry_after_ms,
+            request_id,
+            should_retry,
+            provider,
+            model,
+        )
         fault = failure_fault(facts)
         if fault is not None:
             raise fault
@@ -53,6 +68,8 @@ class LlmError(Exception):
             provider_retry_after_ms=failure.provider_retry_after_ms,
             request_id=failure.request_id,
             should_retry=failure.should_retry,
+            provider=failure.provider,
+            model=failure.model,
         )
         error.partial = partial
         return error
@@ -69,6 +86,16 @@ class LlmError(Exception):
 
     def __reduce__(self) -> "tuple[Callable[..., LlmError], tuple[Failure, Response | None]]":
         return (_restore, (self._failure, self.partial))
+
+    def __str__(self) -> str:
+        failure = self._failure
+        facts = [
+            "/".join(filter(None, (failure.provider, failure.model))),
+            "" if failure.status is None else f"HTTP {failure.status}",
+            "" if failure.request_id is None else f"request {failure.request_id}",
+        ]
+        known = ", ".join(filter(None, facts))
+        return f"{failure.code}: {failure.message}{f' [{known}]' if known else ''}"
 
     def __repr__(self) -> str:
         return f"LlmError({self._failure.message!r}, {self._failure.code!r})"

@@ -11,7 +11,8 @@ class Failure(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, g
     `message` is for people; `code` is what to route on (E3); `phase` says how far the call had come (E6);
     `status` is the HTTP status; `provider_code` the provider's own code, type or finish word, verbatim;
     `provider_retry_after_ms` a positive delay that a failed answer asked for; `should_retry` the provider's
-    own `x-should-retry`, where it was sent. Absent is unknown.
+    own `x-should-retry`, where it was sent; `provider` and `model` are the route and the model of the call, set by
+    the runtime. Absent is unknown.
     """
 
     message: str
@@ -22,6 +23,18 @@ class Failure(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, g
     provider_retry_after_ms: int | None = None
     request_id: str | None = None
     should_retry: bool | None = None
+    provider: str | None = None
+    model: str | None = None
+
+
+class ErrorMatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One sentence of a gateway's own errors: where `match` is found in a message, the failure has this `code`.
+
+    `match` is a regular expression, compared without case; it comes before everything else that limen knows (E3).
+    """
+
+    match: str
+    code: str
 
 
 def failure_fault(failure: Failure) -> Exception | None:
@@ -38,7 +51,7 @@ def failure_fault(failure: Failure) -> Exception | None:
     delay = failure.provider_retry_after_ms
     if delay is not None and (type(delay) is not int or delay <= 0):
         return ValueError(f"a retry delay is a positive whole number of milliseconds, got {delay!r}")
-    for name in ("provider_code", "request_id"):
+    for name in ("provider_code", "request_id", "provider", "model"):
         text: object = getattr(failure, name)
         if text is not None and (type(text) is not str or not text):
             return ValueError(f"a failure's {name} is a string that is not empty, got {text!r}")

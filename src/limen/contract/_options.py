@@ -8,6 +8,7 @@ from msgspec.structs import force_setattr
 
 from limen.contract._abort import AbortSignal
 from limen.contract._json import freeze_object
+from limen.contract._limits import Timeouts
 from limen.contract._messages import Message
 from limen.contract._tools import ResponseFormat, ToolChoiceOption, ToolSpec
 
@@ -21,7 +22,8 @@ class GenerateOptions(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     given as lists and are kept as tuples. `temperature`, `top_p`, `seed`, `stop`, `max_tokens` are the provider's
     own parameters; `reasoning_effort` is one of the model's efforts, never translated between models;
     `cache` asks for prompt caching; `extra` is `{wire: {field: value}}`, merged last (Q9). `session_id` and
-    `purpose` are hints. `signal` ends the call (Q6) and is outside equality and the JSON form.
+    `purpose` are hints. `timeouts` are this call's own limits of time: a field that is not the default of `Timeouts`
+    stands in place of the route's (T1). `signal` ends the call (Q6). These two are outside equality and the JSON form.
     """
 
     provider: str
@@ -42,6 +44,7 @@ class GenerateOptions(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     extra: Mapping[str, Mapping[str, object]] | None = None
     session_id: str | None = None
     purpose: str | None = None
+    timeouts: Timeouts | None = None
     signal: AbortSignal | None = None
 
     def __post_init__(self) -> None:
@@ -63,11 +66,11 @@ class GenerateOptions(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
     def __reduce__(self) -> tuple[Callable[..., "GenerateOptions"], tuple[object, ...]]:
         # A signal belongs to this process; every other field is pickled.
-        return (GenerateOptions, _compared(self))
+        return (GenerateOptions, (*_compared(self), self.timeouts))
 
 
 def _compared(options: GenerateOptions) -> tuple[object, ...]:
     return tuple(getattr(options, name) for name in _COMPARED)
 
 
-_COMPARED = tuple(name for name in GenerateOptions.__struct_fields__ if name != "signal")
+_COMPARED = tuple(name for name in GenerateOptions.__struct_fields__ if name not in ("timeouts", "signal"))

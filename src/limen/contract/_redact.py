@@ -40,6 +40,40 @@ def _pattern() -> re.Pattern[str]:
     return re.compile("|".join(_PATTERNS))
 
 
+# Names of fields and headers that hold a key, in lower case and without separators, and how such names end: gateways
+# call theirs CF-AIG-Authorization, X-Portkey-Api-Key, X-Gateway-Token, Ocp-Apim-Subscription-Key.
+_SECRET_NAMES: Final = frozenset(
+    {
+        "accesskey", "accesstoken", "apikey", "apisecret", "apitoken", "auth", "authkey", "authorization", "authtoken",
+        "bearer", "bearertoken", "clientsecret", "cookie", "credential", "credentials", "key", "password",
+        "proxyauthorization", "secret", "secretkey", "setcookie", "token", "xapikey", "xapitoken", "xauthtoken",
+        "xgoogapikey",
+    }
+)  # fmt: skip
+_SECRET_ENDINGS: Final = (
+    "accesskey", "apikey", "auth", "authorization", "password", "secret", "subscriptionkey", "token",
+)  # fmt: skip
+# Headers alone: X-Gateway-Key holds a key, while a field `cache_key` of a request does not.
+_SECRET_HEADER_ENDINGS: Final = ("key", "cookie", "session")
+_NO_SECRET_HEADERS: Final = frozenset({"idempotencykey", "xidempotencykey"})
+
+
+def names_secret(name: str, *, header: bool = False) -> bool:
+    """Tell whether a field of this name holds a credential; `header` for the name of an HTTP header (K1, E5)."""
+    plain = re.sub(r"[-_ ]", "", name.lower())
+    if plain in _SECRET_NAMES or plain.endswith(_SECRET_ENDINGS):
+        return True
+    return header and plain.endswith(_SECRET_HEADER_ENDINGS) and plain not in _NO_SECRET_HEADERS
+
+
+def remember_header(value: str) -> None:
+    """Remember a header's secret value: the whole, and each part of `Bearer abc` and of `session=abc; user=def`."""
+    remember_secret(value)
+    for part in re.split(r"[;,\s]+", value):
+        remember_secret(part)
+        remember_secret(part.partition("=")[2])
+
+
 def remember_secret(secret: str) -> None:
     """Remember a key, so that `scrub` replaces it from now on in this process.
 
@@ -60,14 +94,32 @@ def remember_secret(secret: str) -> None:
 
 
 def _forms(secret: str) -> dict[str, None]:
-    """Return the spellings of a key: plain, in a URL, in a Python repr, and in JSON, also inside a JSON string."""
+    """Return the spellings of a key: plain, in a URL, in a Python repr, and in JSON, also inside a JSON string.
+
+    A key may be any text, also one that cannot be sent: an environment variable that is no UTF-8 holds half
+    surrogates, and such a key is shown as it is, as U+FFFD, or escaped.
+    """
     from urllib.parse import quote  # imported here: it takes longer to load than all of this module
 
     escaped = secret.replace("\\", "\\\\")
     quoted = escaped.replace('"', '\\"')
     again = quoted.replace("\\", "\\\\").replace('"', '\\"')
     slashed = quoted.replace("/", "\\/")
-    return dict.fromkeys((secret, quote(secret, safe=""), escaped, quoted, again, slashed))
+    forms = [secret, quote(secret, safe="", errors="surrogatepass"), escaped, quoted, again, slashed]
+    if not secret.isascii():
+        forms.append(re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", secret))
+        in_json = "".join(map(_json_escaped, quoted))
+        forms += [repr(secret)[1:-1], ascii(secret)[1:-1], in_json]
+        forms.append(in_json.replace("\\", "\\\\").replace('"', '\\"'))
+    return dict.fromkeys(forms)
+
+
+def _json_escaped(character: str) -> str:
+    """Return a character as JSON in ASCII writes it; beyond U+FFFF that is two escapes."""
+    if character.isascii():
+        return character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def scrub(text: str) -> str:

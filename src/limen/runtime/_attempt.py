@@ -36,6 +36,7 @@ from limen.runtime._failures import (
     debug,
     failure_of,
     finish,
+    of_call,
     scrubbed,
     violation,
 )
@@ -309,8 +310,8 @@ class Attempt(Source):
     def _finished(self, chunk: Finish, failure: Failure) -> Finish:
         signal = self.options.signal
         if signal is not None and signal.aborted:
-            return finish(aborted_failure(failure.phase or self.phase))
-        clean = scrubbed(failure)
+            return finish(of_call(aborted_failure(failure.phase or self.phase), self.options))
+        clean = scrubbed(of_call(failure, self.options))
         return chunk if clean is failure else finish(clean)
 
     async def _violated(self, batch: list[StreamChunk], error: GrammarError) -> list[StreamChunk]:
@@ -319,15 +320,16 @@ class Attempt(Source):
         self.cause = error
         signal = self.options.signal
         if signal is not None and signal.aborted:
-            self.failure = aborted_failure(self.phase)
+            failure = aborted_failure(self.phase)
         else:
-            self.failure = violation(self.options.provider, error, phase=self.phase)
+            failure = violation(self.options.provider, error, phase=self.phase)
+        self.failure = of_call(failure, self.options)
         return [*good, finish(self.failure)]
 
     def _failed(self, error: BaseException) -> Finish:
         signal = self.options.signal
         aborted = signal is not None and signal.aborted
-        failure = failure_of(error, phase=self.phase, aborted=aborted)
+        failure = of_call(failure_of(error, phase=self.phase, aborted=aborted), self.options)
         debug("%s/%s failed: %s", self.options.provider, self.options.model, failure.code)
         self.cause, self.failure = error, failure
         return finish(failure)

@@ -13,12 +13,14 @@ from limen.contract import (
     Failure,
     Finish,
     FinishReason,
+    GenerateOptions,
     GrammarError,
     LlmError,
     Phase,
     codes,
     failure_fault,
     foreign_text,
+    replace_surrogates,
     safe_cause,
     scrub,
 )
@@ -62,6 +64,19 @@ def with_phase(failure: Failure, phase: Phase) -> Failure:
     return failure if failure.phase is not None else msgspec.structs.replace(failure, phase=phase)
 
 
+def of_call(failure: Failure, options: GenerateOptions) -> Failure:
+    """Return the failure with the route and the model of its call, whatever an adapter put there (E3)."""
+    provider, model = (_valid_text(name) for name in (options.provider, options.model))
+    if (failure.provider, failure.model) == (provider, model):
+        return failure
+    return scrubbed(msgspec.structs.replace(failure, provider=provider, model=model))
+
+
+def _valid_text(name: object) -> str | None:
+    # A caller's mistake, such as a model that is no text, has a failure of its own and may not break this one.
+    return replace_surrogates(name) if isinstance(name, str) and name else None
+
+
 def aborted_failure(phase: Phase | None, text: str = ABORT_TEXT) -> Failure:
     """Return the failure of a call that was aborted, or whose stream was left."""
     return Failure(text, codes.ABORTED, phase)
@@ -103,7 +118,7 @@ def scrubbed(failure: Failure) -> Failure:
     """Return the failure without any credential in its texts (E5)."""
     changed = {
         name: clean
-        for name in ("message", "provider_code", "request_id")
+        for name in ("message", "provider_code", "request_id", "provider", "model")
         if (text := getattr(failure, name)) is not None and (clean := scrub(text)) != text
     }
     return msgspec.structs.replace(failure, **changed) if changed else failure

@@ -18,7 +18,7 @@ from limen.contract import (
     codes,
 )
 from limen.runtime._cancellation import AbortWatch
-from limen.runtime._failures import aborted_failure, finish, warn
+from limen.runtime._failures import aborted_failure, finish, of_call, warn
 from limen.runtime._retry import Held, HeldStream
 
 Target: TypeAlias = str | ModelSource | tuple[str, str]
@@ -153,7 +153,7 @@ class FallbackStream(HeldStream):
                 await self._fallback.step(step, self._options)
             except AbortError:
                 self.done = True
-                return [finish(aborted_failure(failure.phase))]
+                return [finish(of_call(aborted_failure(failure.phase), options))]
             options = msgspec.structs.replace(self._options, provider=target.provider, model=target.model)
             held = await self.ask(options)
         return self._last(held, options, failures)

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from limen.contract import (
-    AbortSignal,
     Assembler,
     BlockEnd,
     BlockStart,
@@ -24,7 +23,7 @@ from limen.contract import (
 )
 from limen.runtime._attempt import Attempt, Source, own_iterator, reader
 from limen.runtime._binding import Binding
-from limen.runtime._failures import aborted_failure, finish
+from limen.runtime._failures import aborted_failure, finish, of_call
 from limen.runtime._registry import Registry
 
 _CHUNKS: Final = frozenset({BlockStart, TextDelta, ReasoningDelta, ToolCallDelta, BlockEnd, UsageChunk, Finish})
@@ -114,7 +113,7 @@ class Chain(NamedTuple):
         iterator = following(options)
         if self.transparent and isinstance(iterator, Source):
             return iterator, None
-        outer = Outer(iterator, options.signal)
+        outer = Outer(iterator, options)
         return outer, outer
 
 
@@ -123,15 +122,15 @@ class Outer(Source):
 
     What they raise is raised unchanged (E2). It is read to its end before the finish is shown, so that what they do
     after the finish is done by then. A stream without a finish, or with chunks after it, is `PROTOCOL_VIOLATION`, or
-    `ABORTED` if `signal` was aborted before (Q6).
+    `ABORTED` if the signal was aborted before (Q6).
     """
 
-    __slots__ = ("_read", "_signal", "assembler")
+    __slots__ = ("_options", "_read", "assembler")
 
-    def __init__(self, iterator: AsyncIterator[StreamChunk], signal: AbortSignal | None) -> None:
+    def __init__(self, iterator: AsyncIterator[StreamChunk], options: GenerateOptions) -> None:
         super().__init__()
         self._read = reader(iterator)
-        self._signal = signal
+        self._options = options
         self.assembler = Assembler()
 
     async def next_batch(self) -> list[StreamChunk]:
@@ -157,13 +156,17 @@ class Outer(Source):
             lacks = "lacks" if failure is None else "has"
             return [*before, *self._finished(f"has a finish of kind {kind} that {lacks} a failure")]
         self.done = True
+        if failure is not None and failure.provider is None:
+            # An interceptor's own finish names no call yet.
+            last = finish(of_call(failure, self._options))
         return [*before, last]
 
     def _finished(self, fault: str) -> list[StreamChunk]:
         self.done = True
         failure = Failure(f"C6: the interceptors' stream {fault}", codes.PROTOCOL_VIOLATION, "mid-stream")
-        if self._signal is not None and self._signal.aborted:
+        signal = self._options.signal
+        if signal is not None and signal.aborted:
             failure = aborted_failure("mid-stream")
-        chunk = finish(failure)
+        chunk = finish(of_call(failure, self._options))
         self.assembler.feed(chunk)
         return [chunk]

@@ -73,8 +73,9 @@ class Registration:
 class Registry:
     """Routes by name: one immutable mapping that each commit exchanges; writers take a lock, readers none."""
 
-    def __init__(self) -> None:
+    def __init__(self, advice: Callable[[str], str] | None = None) -> None:
         self._lock = threading.Lock()
+        self._advice = advice
         self.topology = Topology()
         self.closed = False
         self.routes: Mapping[str, Route] = MappingProxyType({})
@@ -89,8 +90,10 @@ class Registry:
             if self.closed:
                 raise self.closed_error()
             known = ", ".join(sorted(self.routes)) or "none"
+            words = self._advice(provider) if self._advice is not None else ""
             raise LlmError(
-                f"no adapter is registered for the route {provider!r}; the routes are: {known}",
+                f"no adapter is registered for the route {provider!r}; the routes are: {known}"
+                f"{f'; {words}' if words else ''}",
                 codes.NO_ADAPTER,
                 phase="resolve",
             )

@@ -22,7 +22,7 @@ from limen.contract import (
 )
 from limen.runtime._attempt import Attempt, BatchReader, Source, close_stream, ends, reader
 from limen.runtime._cancellation import AbortWatch
-from limen.runtime._failures import aborted_failure, finish, warn
+from limen.runtime._failures import aborted_failure, finish, of_call, warn
 from limen.runtime._interceptors import dispatcher_of
 
 _DOUBLINGS_MAX: Final = 64
@@ -241,7 +241,7 @@ class RetryStream(HeldStream):
                 await self._retry.wait(record, options)
             except AbortError:
                 self.done = True
-                return [finish(aborted_failure(failure.phase))]
+                return [finish(of_call(aborted_failure(failure.phase), options))]
             held = await self.ask(options)
         return held.chunks
 

@@ -89,9 +89,9 @@ class LlmRuntime:
     `aclose()`, or leaving its `async with`, calls fail with `NO_ADAPTER`, "this runtime is closed".
     """
 
-    def __init__(self, *, loader: Loader | None = None) -> None:
+    def __init__(self, *, loader: Loader | None = None, advice: Callable[[str], str] | None = None) -> None:
         self._loader = loader
-        self._registry = Registry()
+        self._registry = Registry(advice)
         self._installed: tuple[Interceptor, ...] = ()
         self._chain = Chain()
         self._open_streams: set[weakref.ref[ModelStream]] = set()

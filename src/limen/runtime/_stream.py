@@ -23,7 +23,7 @@ from limen.contract import (
 )
 from limen.runtime._attempt import Source, close_stream
 from limen.runtime._cancellation import Interrupt
-from limen.runtime._failures import ENDS_THE_PROCESS, LEFT_TEXT, aborted_failure, debug, finish
+from limen.runtime._failures import ENDS_THE_PROCESS, LEFT_TEXT, aborted_failure, debug, finish, of_call
 from limen.runtime._interceptors import Chain, Dispatcher, Outer
 from limen.runtime._outcome import call_info, collect
 
@@ -279,7 +279,9 @@ class ModelStream:
 
     def _end_as_left(self) -> None:
         attempt = self._dispatcher.attempt
-        self._ended = finish(aborted_failure(None if attempt is None else attempt.phase, LEFT_TEXT))
+        options = self._options if attempt is None else attempt.options
+        left = aborted_failure(None if attempt is None else attempt.phase, LEFT_TEXT)
+        self._ended = finish(of_call(left, options))
         if not self._collecting:
             self._ready.append(self._ended)
 

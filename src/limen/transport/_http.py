@@ -160,8 +160,10 @@ class Transport:
         self._limits = limits
         self._pools = Pools()
 
-    async def open(self, request: HttpRequest, *, signal: AbortSignal | None = None) -> HttpAnswer:
-        """Send a request and wait for the answer's head, whatever its status.
+    async def open(
+        self, request: HttpRequest, *, signal: AbortSignal | None = None, timeouts: Timeouts | None = None
+    ) -> HttpAnswer:
+        """Send a request and wait for the answer's head, whatever its status; `timeouts` are this call's own limits.
 
         Raises `LlmError`: `TRANSPORT`, `TIMEOUT` or `ABORTED`, with the phase that the call had come to (E6), and
         `INVALID_CONFIG` for an address or a header that cannot be sent.
@@ -173,24 +175,25 @@ class Transport:
         if pool.dropped:
             pool.sweep()
         make_tap = WIRE_TAP.get()
-        exchange = Exchange(pool, self._timeouts, target.endpoint, None if make_tap is None else make_tap())
+        limits = timeouts or self._timeouts
+        exchange = Exchange(pool, limits, target.endpoint, None if make_tap is None else make_tap())
         try:
             exchange.started(request.method, request.url, request.headers, request.body)
             if signal is not None:
                 exchange.watch(signal)
-            await self._send(exchange, request, target, pool)
+            await self._send(exchange, request, target, pool, limits.connect)
             exchange.answered()
         except BaseException as error:
             exchange.kill(error)
             raise
         return HttpAnswer(exchange, self._limits)
 
-    async def _send(self, exchange: Exchange, request: HttpRequest, target: Target, pool: Pool) -> None:
+    async def _send(
+        self, exchange: Exchange, request: HttpRequest, target: Target, pool: Pool, connect_s: float
+    ) -> None:
         """Send the request and wait for the head; a request that the server cannot have seen goes out once more."""
         proxy = self._options.proxy_for(target.host) if self._options.proxy is not None else None
         absolute = proxy is not None and not target.tls and not proxy.startswith("socks")
-        credential = credential_of(proxy) if absolute and proxy is not None else None
-        head = head_of(request, target, absolute=absolute, proxy_credential=credential)
         key = (target.tls, target.host, target.port, proxy)
         connection = pool.connections.take(key)
         if connection is not None and pool.connections.unsettled(connection):
@@ -198,11 +201,15 @@ class Transport:
         for last in (False, True):
             if connection is None:
                 opening = connect(Connection(pool.connections, key), target, proxy, self._options)
-                connection = await exchange.connect(opening, self._timeouts.connect)
+                connection = await exchange.connect(opening, connect_s)
             if exchange.failure is not None:
                 connection.abort()
                 raise exchange.failure
+            # No local variable holds a key while the connection is made: error trackers show the locals of a frame (E5).
+            credential = credential_of(proxy) if absolute and proxy is not None else None
+            head = head_of(request, target, absolute=absolute, proxy_credential=credential)
             exchange.send(connection, head, request.body)
+            del head, credential
             await exchange.head(last=last)
             if exchange.status:
                 return

@@ -259,8 +259,8 @@ def test_version_of_the_api() -> None:
 
     assert (cold.code, narrow.code) == (codes.UNSUPPORTED, codes.UNSUPPORTED)
     removed = "version 2026-10-21 of the API has removed it"
-    assert str(cold) == f"temperature cannot be sent to p/claude-x (dialect anthropic): {removed}"
-    assert str(narrow) == f"top_p cannot be sent to p/claude-x (dialect vertex): {removed}"
+    assert cold.failure.message == f"temperature cannot be sent to p/claude-x (dialect anthropic): {removed}"
+    assert narrow.failure.message == f"top_p cannot be sent to p/claude-x (dialect vertex): {removed}"
     assert newest.build(asking(), BuildContext()).headers["anthropic-version"] == "2026-10-21"
     assert b'"anthropic_version":"2026-10-21"' in vertex.build(asking(), BuildContext()).body
     assert (newest.models_headers, vertex.models_headers) == ({"anthropic-version": "2026-10-21"}, {})
@@ -285,7 +285,7 @@ async def test_adapter_without_options() -> None:
         await answer(AnthropicAdapter(), asking())
 
     assert caught.value.code == codes.MISSING_CREDENTIAL
-    assert "ANTHROPIC_API_KEY" in str(caught.value)
+    assert "ANTHROPIC_API_KEY" in caught.value.failure.message
 
 
 @pytest.mark.parametrize(

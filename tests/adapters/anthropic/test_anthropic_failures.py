@@ -218,7 +218,7 @@ def test_malformed_says_what_and_shows_no_secret() -> None:
     reader.feed(started() + b"data: sk-ant-REDACTED is\t not JSON " + b"x" * 900 + b"\n\n")
 
     assert reader.failure is not None
-    message = str(reader.failure)
+    message = reader.failure.failure.message
     assert "[redacted] is not JSON" in message
     assert len(message) < 250
     assert reader.failure.failure.phase == "mid-stream"

@@ -163,8 +163,8 @@ def test_refusals_name_the_field_and_the_reason() -> None:
         lambda: built_or_raise(asking(tool_choice="none", parallel_tool_calls=True, **TOOLS), "generic")
     )
 
-    assert str(by_row) == "stop cannot be sent to p/claude-x (dialect minimax): it ignores stop_sequences"
-    assert str(by_wire) == (
+    assert by_row.failure.message == "stop cannot be sent to p/claude-x (dialect minimax): it ignores stop_sequences"
+    assert by_wire.failure.message == (
         "seed cannot be sent to p/claude-x (dialect generic): the wire anthropic-messages has no such field"
     )
     assert none_parallel.code == codes.UNSUPPORTED
@@ -193,7 +193,7 @@ def test_a_word_that_an_option_does_not_have_is_invalid(fields: dict[str, object
     error = failure_of(lambda: built_or_raise(options, "anthropic"))
 
     assert (error.code, error.failure.phase) == (codes.INVALID_OPTIONS, "resolve")
-    assert str(error).startswith(words)
+    assert error.failure.message.startswith(words)
 
 
 def test_caching_marks_what_there_is_or_is_refused() -> None:
@@ -217,7 +217,7 @@ def test_root_combinators(word: str) -> None:
     for dialect in ("anthropic", "vertex", "azure"):
         error = failure_of(lambda dialect=dialect: built_or_raise(options, dialect))  # type: ignore[misc]
         assert error.code == codes.UNSUPPORTED
-        assert str(error) == (
+        assert error.failure.message == (
             f"tools[0] (f) cannot be sent to p/claude-x (dialect {dialect}): "
             f"the wire takes no {word} at the root of a schema; put it into a property"
         )
@@ -235,8 +235,8 @@ def test_names_that_the_wire_refuses(name: str, dialect: str) -> None:
 
     expected = codes.UNSUPPORTED if name else codes.INVALID_OPTIONS
     assert (tools.code, history.code) == (expected, expected)
-    assert str(tools).startswith("tools[0].name ")
-    assert str(history).startswith("messages[1].content[0]")
+    assert tools.failure.message.startswith("tools[0].name ")
+    assert history.failure.message.startswith("messages[1].content[0]")
 
 
 def test_names_that_the_wire_takes() -> None:
@@ -275,5 +275,5 @@ def test_every_field_is_covered() -> None:
     """The tables above know every field of the request."""
     covered = {field for table in (FIELDS, DEFAULTS) for fields in table.values() for field in fields}
 
-    assert covered == set(GenerateOptions.__struct_fields__) - {"provider", "model", "messages", "signal"}
+    assert covered == set(GenerateOptions.__struct_fields__) - {"provider", "model", "messages", "timeouts", "signal"}
     assert json.loads(built_or_raise(asking(), "anthropic"))["model"] == "claude-x"

@@ -283,7 +283,7 @@ def test_state_that_does_not_validate(fields: dict[str, object]) -> None:
     error = failure_of(lambda: sent(message, tool_result("t", "r")))
 
     assert error.code == codes.INVALID_REPLAY_STATE
-    assert str(error).startswith("messages[1].replay_state")
+    assert error.failure.message.startswith("messages[1].replay_state")
     assert error.failure.phase == "resolve"
 
 

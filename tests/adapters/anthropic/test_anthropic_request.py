@@ -218,7 +218,7 @@ def test_system_text() -> None:
         turn("system", words("c")),
     ]
     assert error.code == codes.UNSUPPORTED_CONTENT
-    assert str(error) == (
+    assert error.failure.message == (
         "messages[4] cannot be sent to p/claude-x (dialect azure): it takes system messages before the first turn only"
     )
     assert "system" not in body_of(asking(user("q"), system=" "))
@@ -250,7 +250,9 @@ def test_arguments_that_are_no_object(arguments: str) -> None:
     error = failure_of(lambda: body_of(options))
 
     assert error.code == codes.INVALID_OPTIONS
-    assert str(error).startswith("messages[1].content[0]: the arguments of the call 't' of 'f' are not one JSON object")
+    assert error.failure.message.startswith(
+        "messages[1].content[0]: the arguments of the call 't' of 'f' are not one JSON object"
+    )
 
 
 def test_a_rewritten_id_is_never_an_id_that_stands_in_the_history() -> None:
@@ -274,7 +276,7 @@ def test_a_call_without_a_name_is_refused() -> None:
 
     error = failure_of(lambda: body_of(asking(user("q"), nameless, tool_result("c", "r"))))
 
-    assert (error.code, str(error)[:22]) == (codes.INVALID_OPTIONS, "messages[1].content[0]")
+    assert (error.code, error.failure.message[:22]) == (codes.INVALID_OPTIONS, "messages[1].content[0]")
 
 
 def test_ids_that_the_wire_refuses() -> None:
@@ -368,8 +370,8 @@ def test_images_that_cannot_go_out(
 
     assert (direct.code, inside.code) == (codes.UNSUPPORTED_CONTENT, codes.UNSUPPORTED_CONTENT)
     reason = f" cannot be sent to p/claude-x (dialect {codec.dialect}): {words_of_error}"
-    assert str(direct).startswith(f"messages[0].content[0]{reason}")
-    assert str(inside).startswith(f"messages[2].content[0].content[1]{reason}")
+    assert direct.failure.message.startswith(f"messages[0].content[0]{reason}")
+    assert inside.failure.message.startswith(f"messages[2].content[0].content[1]{reason}")
 
 
 @pytest.mark.parametrize(
@@ -386,7 +388,7 @@ def test_blocks_in_roles_that_cannot_hold_them(message: Message, where: str) -> 
     error = failure_of(lambda: WIRE.codec(None).build(asking(message), BuildContext()))
 
     assert error.code == codes.UNSUPPORTED_CONTENT
-    assert str(error).startswith(
+    assert error.failure.message.startswith(
         f"{where} cannot be sent to p/claude-x (dialect anthropic): this wire has no place for a"
     )
 
@@ -424,7 +426,7 @@ def test_cache_by_host() -> None:
 
     assert body_of(options, "fireworks")["tools"] == [{"name": "f", "input_schema": {"type": "object"}}]
     assert error.code == codes.UNSUPPORTED
-    assert str(error) == (
+    assert error.failure.message == (
         "cache cannot be sent to p/claude-x (dialect fireworks): it caches for five minutes only; ask for short"
     )
 
@@ -471,7 +473,7 @@ def test_efforts_outside_a_known_list() -> None:
 
     assert refused.code == by_row.code == codes.UNSUPPORTED_REASONING_EFFORT
     assert "(dialect anthropic): the efforts are off, max" in str(refused)
-    assert "(dialect ollama): it has no efforts to set" in str(by_row)
+    assert "(dialect ollama): it has no efforts to set" in by_row.failure.message
     assert body_of(asking(reasoning_effort="any"))["output_config"] == {"effort": "any"}
 
 

@@ -71,7 +71,7 @@ def test_Q214_the_offending_node_is_named(schema: dict[str, Any], fault: str) ->
     """What is outside the subset is refused before I/O, with the path inside the tool's parameters."""
     error = refusal("openai", tools=[ToolSpec("ok"), ToolSpec("f", None, schema, strict=True)])
     path = "tools[1].parameters"
-    assert (error.code, str(error)) == (
+    assert (error.code, error.failure.message) == (
         codes.UNSUPPORTED,
         f"tools[1].strict cannot be sent to route/m (dialect openai): {path}.{fault.replace('P.', path + '.')}",
     )
@@ -91,7 +91,7 @@ def test_a_strict_tool_without_parameters_is_refused() -> None:
 def test_a_strict_answer_is_checked_too() -> None:
     """The schema of `response_format` is held to the same subset."""
     error = refusal("azure", response_format=JsonSchema("a", {"type": "object"}, strict=True))
-    assert "response_format.schema.additionalProperties" in str(error)
+    assert "response_format.schema.additionalProperties" in error.failure.message
 
 
 def test_unchecked_rows_pass_it_on() -> None:
@@ -118,5 +118,5 @@ class TestDeepSeek:
         """Bounds on lengths are outside; what only OpenAI refuses is inside."""
         bounded = closed(a={"type": "array", word: 1})
         error = refusal("deepseek-beta", tools=[ToolSpec("f", None, bounded, strict=True)])
-        assert f"tools[0].parameters.properties.a.{word} is not in the subset" in str(error)
+        assert f"tools[0].parameters.properties.a.{word} is not in the subset" in error.failure.message
         assert strict_fault(freeze_object({**closed(), "anyOf": []}), "P", subset="deepseek") is None

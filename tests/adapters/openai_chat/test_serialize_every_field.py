@@ -59,7 +59,7 @@ CASES: list[tuple[str, Any, dict[str, Any]]] = [
 ]
 
 # not about the wire's body: the route, hints that this wire does not use, and what ends the call
-BESIDE = {"provider", "model", "messages", "session_id", "purpose", "signal"}
+BESIDE = {"provider", "model", "messages", "session_id", "purpose", "timeouts", "signal"}
 
 
 def test_no_field_is_forgotten_here() -> None:
@@ -162,4 +162,6 @@ def test_empty_lists_are_as_good_as_unset() -> None:
 def test_a_refusal_says_where_why_and_for_whom() -> None:
     """A refusal names the field, route, model, dialect and reason, so that whoever reads it can act."""
     error = refusal("moonshot", seed=1)
-    assert str(error) == ("seed cannot be sent to route/m (dialect moonshot): its documentation has no such parameter")
+    assert error.failure.message == (
+        "seed cannot be sent to route/m (dialect moonshot): its documentation has no such parameter"
+    )

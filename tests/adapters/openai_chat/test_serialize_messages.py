@@ -226,7 +226,7 @@ class TestImagesRefused:
     def test_by_address_where_only_bytes_are_taken(self) -> None:
         """Ollama takes data URLs only, and says so before the request."""
         error = refusal("ollama", messages=[user([ImageBlock(url="https://x.test/a.png")])])
-        assert (error.code, str(error)) == (
+        assert (error.code, error.failure.message) == (
             codes.UNSUPPORTED_CONTENT,
             "messages[0].content[0] cannot be sent to route/m (dialect ollama): "
             "it takes images as bytes only, not by address",
@@ -236,7 +236,7 @@ class TestImagesRefused:
         """A model that is known to take text only gets no image, nested ones included."""
         model = ModelInfo("route", "m", "m", input_modalities=("text",))
         error = refusal("generic", model=model, messages=tool_turn(result=[TextBlock("a"), PNG]))
-        assert str(error) == (
+        assert error.failure.message == (
             "messages[2].content[0].content[1] cannot be sent to route/m (dialect generic): it takes no images"
         )
 
@@ -252,7 +252,7 @@ def test_an_unknown_role_is_refused() -> None:
     """A role that the vocabulary does not have is wrong by itself."""
     role: Any = "developer"
     error = refusal(messages=[Message(role, (TextBlock("a"),))])
-    assert (error.code, "messages[0].role" in str(error)) == (codes.INVALID_OPTIONS, True)
+    assert (error.code, "messages[0].role" in error.failure.message) == (codes.INVALID_OPTIONS, True)
 
 
 def test_Q8_lone_surrogates_become_replacement_characters() -> None:

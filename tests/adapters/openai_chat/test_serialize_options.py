@@ -74,7 +74,7 @@ class TestEfforts:
     def test_refusal(self, dialect: str, effort: str, reason: str) -> None:
         """Another one is `UNSUPPORTED_REASONING_EFFORT`, with the list."""
         error = refusal(dialect, reasoning_effort=effort)
-        assert (error.code, str(error)) == (
+        assert (error.code, error.failure.message) == (
             codes.UNSUPPORTED_REASONING_EFFORT,
             f"reasoning_effort '{effort}' cannot be sent to route/m (dialect {dialect}): {reason}",
         )
@@ -110,7 +110,7 @@ class TestToolChoice:
     def test_by_a_name_that_is_no_tool(self) -> None:
         """A choice of a tool that is not there is wrong by itself."""
         error = refusal(tools=[ADD], tool_choice=ToolChoice("sub"))
-        assert (error.code, "'sub'" in str(error)) == (codes.INVALID_OPTIONS, True)
+        assert (error.code, "'sub'" in error.failure.message) == (codes.INVALID_OPTIONS, True)
 
     def test_a_word_that_is_none(self) -> None:
         """A word outside the vocabulary is wrong by itself."""
@@ -121,7 +121,7 @@ class TestToolChoice:
     def test_without_tools(self, fields: dict[str, Any]) -> None:
         """How to use tools is not said without tools: servers answer 400."""
         error = refusal(**fields)
-        assert (error.code, str(error).partition(" ")[0]) == (codes.UNSUPPORTED, next(iter(fields)))
+        assert (error.code, error.failure.message.partition(" ")[0]) == (codes.UNSUPPORTED, next(iter(fields)))
 
     @pytest.mark.parametrize(
         ("dialect", "choice", "reason"),
@@ -155,12 +155,12 @@ class TestTools:
     def test_a_name_over_a_limit_is_refused_with_its_path(self, dialect: str, name: str) -> None:
         """A name that the server would refuse is refused before I/O, naming `tools[i].name`."""
         error = refusal(dialect, tools=[ADD, ToolSpec(name)])
-        assert (error.code, str(error).partition(" ")[0]) == (codes.UNSUPPORTED, "tools[1].name")
+        assert (error.code, error.failure.message.partition(" ")[0]) == (codes.UNSUPPORTED, "tools[1].name")
 
     def test_an_empty_or_repeated_name_is_wrong_by_itself(self) -> None:
         """No server can tell two tools of one name apart (Q139)."""
         found = [refusal(tools=tools) for tools in ([ToolSpec("")], [ADD, ADD])]
-        assert [(error.code, str(error)) for error in found] == [
+        assert [(error.code, error.failure.message) for error in found] == [
             (codes.INVALID_OPTIONS, "tools[0].name is empty (for route/m)"),
             (codes.INVALID_OPTIONS, "tools[1].name is 'add', which another tool has (for route/m)"),
         ]
@@ -210,7 +210,7 @@ class TestResponseFormat:
     def test_refusal(self, dialect: str, form: Any, words: str) -> None:
         """A form that the row does not have, a name over its limits and strict where nothing holds it are refused."""
         error = refusal(dialect, response_format=form)
-        assert (error.code, words in str(error)) == (codes.UNSUPPORTED, True)
+        assert (error.code, words in error.failure.message) == (codes.UNSUPPORTED, True)
 
     def test_a_word_that_is_none(self) -> None:
         """A word outside the vocabulary is wrong by itself."""
@@ -239,7 +239,7 @@ class TestNumbers:
     def test_too_many_stops(self) -> None:
         """A count of stops over the row's limit is refused, not cut."""
         error = refusal("openai", stop=list("abcde"))
-        assert str(error).endswith("it takes at most 4, and there are 5")
+        assert error.failure.message.endswith("it takes at most 4, and there are 5")
 
     def test_default_caps(self) -> None:
         """A call's own cap goes before the model's, and the model's before the adapter's (R4)."""
@@ -271,7 +271,7 @@ class TestNumbers:
     def test_Q8_what_is_no_json_is_refused_by_name(self, fields: dict[str, Any], path: str) -> None:
         """A NaN, an infinity or a foreign object is `INVALID_OPTIONS` naming its path (Q8)."""
         error = refusal(**fields)
-        assert (error.code, str(error).partition(" ")[0]) == (codes.INVALID_OPTIONS, path)
+        assert (error.code, error.failure.message.partition(" ")[0]) == (codes.INVALID_OPTIONS, path)
 
 
 class TestRows:
@@ -288,12 +288,12 @@ class TestRows:
         assert (body["tools"][0]["function"]["strict"], body["tool_choice"]) == (True, "required")
         assert body["response_format"]["json_schema"] == {"name": "a", "schema": SCHEMA, "strict": True}
         error = refusal("moonshot", messages=[user([ImageBlock(url="https://x.test/a.png")])])
-        assert str(error).endswith("it takes images as bytes only, not by address")
+        assert error.failure.message.endswith("it takes images as bytes only, not by address")
 
     def test_zai_takes_a_seed_and_no_strict_tool(self) -> None:
         """Z.ai documents `seed` and nothing that holds a tool to its schema."""
         error = refusal("zai", tools=[ToolSpec("add", None, SCHEMA, strict=True)])
-        assert (body_of("zai", seed=7)["seed"], str(error).partition(" ")[0]) == (7, "tools[0].strict")
+        assert (body_of("zai", seed=7)["seed"], error.failure.message.partition(" ")[0]) == (7, "tools[0].strict")
 
     def test_perplexity_takes_stops(self) -> None:
         """Perplexity documents `stop`."""
@@ -344,7 +344,7 @@ class TestCache:
     def test_nothing_to_mark(self, message: Message) -> None:
         """A request for caching that finds no text to mark is refused, not forgotten (Q1)."""
         error = refusal("openrouter", messages=[message], cache="short")
-        assert str(error).endswith("neither the system text nor the last message has a text to mark")
+        assert error.failure.message.endswith("neither the system text nor the last message has a text to mark")
 
     def test_only_short_where_there_is_no_long(self) -> None:
         """A row that has one of the two refuses the other."""
@@ -376,7 +376,7 @@ class TestExtra:
     def test_refusal(self, extra: dict[str, Any], code: str, path: str) -> None:
         """A written key is `INVALID_OPTIONS`; what belongs elsewhere, or is not offered, `UNSUPPORTED` (C14)."""
         error = refusal(extra=extra, temperature=0.5)
-        assert (error.code, str(error).partition(" ")[0]) == (code, path)
+        assert (error.code, error.failure.message.partition(" ")[0]) == (code, path)
 
     def test_a_key_that_this_request_did_not_write_is_free(self) -> None:
         """Only what the serializer wrote itself is taken."""

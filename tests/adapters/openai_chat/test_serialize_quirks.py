@@ -81,7 +81,7 @@ def test_Q139_a_call_without_a_name_is_refused_before_it_spoils_the_history() ->
     """A nameless call in the history is named by its place, instead of failing at the server on every later turn."""
     call = Message("assistant", (ToolCallBlock("c", "", "{}"),))
     error = refusal(messages=[user("q"), call, tool_result("c", "1")])
-    assert (error.code, str(error).partition(" is ")[0]) == (codes.INVALID_OPTIONS, "messages[1].content[0]")
+    assert (error.code, error.failure.message.partition(" is ")[0]) == (codes.INVALID_OPTIONS, "messages[1].content[0]")
 
 
 @pytest.mark.parametrize("dialect", tuple(ROWS))

@@ -183,7 +183,7 @@ def test_reasoning_that_finds_no_place_is_reported() -> None:
 def test_R5_state_of_this_version_that_does_not_validate_is_refused(replay: dict[str, object]) -> None:
     """Broken state is `INVALID_REPLAY_STATE` and names the message; nothing is guessed (R5)."""
     error = refusal(messages=[user("q"), Message("assistant", THOUGHT, replay_state=replay)])
-    assert (error.code, str(error)[:24]) == (codes.INVALID_REPLAY_STATE, "messages[1].replay_state")
+    assert (error.code, error.failure.message[:24]) == (codes.INVALID_REPLAY_STATE, "messages[1].replay_state")
 
 
 def test_a_turn_of_state_alone_is_served() -> None:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from limen.adapters._codec import Codec, WireOptions
 from limen.adapters._http_adapter import WireAdapter
 from limen.adapters._spec import CodecWire
@@ -15,8 +17,11 @@ class OpenAIChatOptions(WireOptions, frozen=True, kw_only=True):
     """Options of `OpenAIChatAdapter`.
 
     `dialect` names a row of docs/dialects.md. Without one, an address of your own is `generic`, about which nothing is
-    guessed, and no address is OpenAI's.
+    guessed, and no address is OpenAI's. `require_finish`: the server always names a finish reason, so an answer that
+    ends without one was cut off and is `STREAM_CLOSED` (W6).
     """
+
+    require_finish: bool = False
 
 
 class OpenAIChatAdapter(WireAdapter):
@@ -57,4 +62,8 @@ class OpenAIChatAdapter(WireAdapter):
 
 def codec_of(options: WireOptions) -> Codec:
     """Return the row that options name; unnamed, an address of the caller's own is `generic`, and none is OpenAI's."""
-    return WIRE.codec_at(options, elsewhere="generic")
+    row = ROWS[WIRE.codec_at(options, elsewhere="generic").dialect]
+    if isinstance(options, OpenAIChatOptions) and options.require_finish:
+        row = replace(row, reading=replace(row.reading, finish_required=True))
+        return ChatCodec(row)
+    return WIRE.codec(row.name)
