@@ -205,7 +205,7 @@ class Transport:
             if exchange.failure is not None:
                 connection.abort()
                 raise exchange.failure
-            # No local variable holds a key while the connection is made: error trackers show the locals of a frame (E5).
+            # No local holds a key while the connection is made: error trackers show the locals of a frame (E5).
             credential = credential_of(proxy) if absolute and proxy is not None else None
             head = head_of(request, target, absolute=absolute, proxy_credential=credential)
             exchange.send(connection, head, request.body)
