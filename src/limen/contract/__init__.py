@@ -12,6 +12,7 @@ from limen.contract._assembler import Arrived, Assembler, assemble
 from limen.contract._blocks import (
     BlockType,
     ContentBlock,
+    FileBlock,
     ImageBlock,
     ReasoningBlock,
     StreamBlock,
@@ -114,6 +115,7 @@ __all__ = [
     "CredentialSource",
     "Effort",
     "Failure",
+    "FileBlock",
     "Finish",
     "FinishKind",
     "FinishReason",
