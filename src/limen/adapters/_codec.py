@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from limen.adapters._vendors import UNKNOWN, Vendor
-from limen.adapters.kit import BuildContext, ImageRules, RequestWriter
+from limen.adapters.kit import NO_FILES, BuildContext, FileRules, ImageRules, RequestWriter
 from limen.adapters.kit.errors import ErrorRow, ErrorRules, classify_answer, request_id
 from limen.contract import (
     CredentialSource,
@@ -148,6 +149,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     - `key_header`: `bearer`, or the name of the header that carries the key.
     - `refuses`: options that the host ignores or answers with an error, each with the reason (Q1).
     - `images`: `yes`, `no`, or `listed` for models whose known facts say so; `image_urls`: by address too.
+    - `files`: the documents and sounds that it takes; none unless the row says so.
     """
 
     wire: ClassVar[str] = ""
@@ -165,6 +167,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     refuses: Mapping[str, str] = FrozenDict()
     images: Literal["yes", "listed", "no"] = "yes"
     image_urls: bool = True
+    files: FileRules = NO_FILES
 
     @property
     def base_url(self) -> str | None:
@@ -189,6 +192,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 R = TypeVar("R", bound=Row)
+
+
+def with_key_header(row: R, header: str | None) -> R:
+    """Return a row whose key travels in another header: `bearer`, or a name; `None` leaves it as it is."""
+    return row if header is None else replace(row, key_header=header.lower())
 
 
 class RowCodec(ABC, Generic[R]):

@@ -25,6 +25,9 @@ class Endpoint:
     def __init__(self, options: WireOptions, codec: Codec) -> None:
         self._codec = codec
         self._auth_names = codec.auth_headers
+        for name in self._auth_names:
+            if not _NAME.fullmatch(name) or name in _RESERVED:
+                _refuse(f"key_header is 'bearer' or the name of a header that may carry a key, got {name!r}")
         self._headers = _checked(options.headers)
         self._user_agent = user_agent(options.app)
         self._base_url = _address(options, codec)

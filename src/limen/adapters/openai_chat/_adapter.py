@@ -2,7 +2,9 @@
 
 from typing import Final
 
-from limen.adapters._codec import Codec, WireOptions
+from msgspec.structs import replace
+
+from limen.adapters._codec import Codec, WireOptions, with_key_header
 from limen.adapters._http_adapter import WireAdapter
 from limen.adapters._spec import CodecWire
 from limen.adapters.openai_chat._codec import ChatCodec
@@ -15,8 +17,14 @@ class OpenAIChatOptions(WireOptions, frozen=True, kw_only=True):
     """Options of `OpenAIChatAdapter`.
 
     `dialect` names a row of docs/dialects.md. Without one, an address of your own is `generic`, about which nothing is
-    guessed, and no address is OpenAI's.
+    guessed, and no address is OpenAI's. In place of the row's, where they are not `None`:
+
+    - `key_header`: `bearer`, or the name of the header that carries the key.
+    - `require_finish`: whether an answer without a finish reason is `STREAM_CLOSED` (W6).
     """
+
+    key_header: str | None = None
+    require_finish: bool | None = None
 
 
 class OpenAIChatAdapter(WireAdapter):
@@ -31,6 +39,7 @@ class OpenAIChatAdapter(WireAdapter):
     - `reasoning_effort` in the row's spelling; `off` only where the row can turn reasoning off.
     - `cache` where the row can ask for it: OpenAI's retention, `cache_control` marks on the system text and the last
       message at OpenRouter and DashScope. `none` holds everywhere: nothing is cached by request.
+    - Files as `file` (PDF, ids of uploaded files) and `input_audio` (wav, mp3), where the row takes them.
     - Images as `image_url`, bytes as data URLs; images of tool results in a user message after the results.
     - Tool calls with raw arguments (empty ones as `{}`) and their ids; ids that the row refuses are rewritten in the
       request, call and result alike. A result with `is_error` is marked by `Error: ` before its text.
@@ -43,7 +52,8 @@ class OpenAIChatAdapter(WireAdapter):
 
     - what the row lists as refused; strict schemas outside the row's subset, names and counts over its limits;
     - efforts outside the model's list, else the row's; `cache` where nothing asks for it;
-    - images where the row or the model's facts exclude them, images in system and assistant messages;
+    - images where the row or the model's facts exclude them, images in system and assistant messages,
+      files there and in results;
     - `tool_choice` and `parallel_tool_calls` without tools; `n`, sound, and extra of another wire.
 
     Ignored: `session_id` and `purpose`, which are hints. Left out of the answer: choices but the first,
@@ -55,6 +65,15 @@ class OpenAIChatAdapter(WireAdapter):
         super().__init__(made, codec_of(made))
 
 
-def codec_of(options: WireOptions) -> Codec:
-    """Return the row that options name; unnamed, an address of the caller's own is `generic`, and none is OpenAI's."""
-    return WIRE.codec_at(options, elsewhere="generic")
+def codec_of(options: OpenAIChatOptions) -> Codec:
+    """Return the row that options name, with what they say otherwise.
+
+    Unnamed, an address of the caller's own is `generic`, and none is OpenAI's.
+    """
+    found = WIRE.codec_at(options, elsewhere="generic")
+    if options.key_header is None and options.require_finish is None:
+        return found
+    row = with_key_header(ROWS[found.dialect], options.key_header)
+    if options.require_finish is not None:
+        row = replace(row, reading=replace(row.reading, finish_required=options.require_finish))
+    return ChatCodec(row)
