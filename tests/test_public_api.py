@@ -81,3 +81,22 @@ def test_import_loads_little(statement: str) -> None:
 def test_the_fixture_protocol_needs_no_http_client() -> None:
     """`import limen.fixture` loads no HTTP client (F18)."""
     assert run("import limen.fixture, sys; print('aiohttp' in sys.modules)") == "False\n"
+
+
+def test_the_package_loads_values_alone() -> None:
+    """`import limen` loads the values of the vocabulary; rules, ports and decoders load when one is first named."""
+    code = "import sys, limen; print(*sorted(name for name in sys.modules if name.startswith('limen.contract._')))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+
+    late = {"_address", "_assembler", "_credentials", "_encoding", "_grammar", "_history", "_ports", "_request"}
+    assert {name.rpartition(".")[2] for name in loaded.stdout.split()} & late == set()
+
+
+def test_an_unknown_name_of_the_contract() -> None:
+    """A misspelt name is an AttributeError, and every public name can be had."""
+    import limen.contract
+
+    with pytest.raises(AttributeError, match="has no attribute 'LlmAdaptor'"):
+        _ = limen.contract.LlmAdaptor  # type: ignore[attr-defined]
+    assert set(limen.contract.__all__) <= set(dir(limen.contract))
+    assert all(getattr(limen.contract, name) is not None for name in limen.contract.__all__)

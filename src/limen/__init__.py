@@ -16,7 +16,6 @@ from limen.contract import (
     BlockStart,
     CallInfo,
     ContentBlock,
-    CredentialSource,
     Effort,
     Failure,
     FileBlock,
@@ -26,7 +25,6 @@ from limen.contract import (
     ImageBlock,
     JsonSchema,
     Limits,
-    LlmAdapter,
     LlmError,
     Message,
     ModelInfo,
@@ -36,7 +34,6 @@ from limen.contract import (
     ReasoningDelta,
     ReplayDrop,
     Response,
-    RetryPolicy,
     StreamChunk,
     TextBlock,
     TextDelta,
@@ -49,12 +46,6 @@ from limen.contract import (
     ToolSpec,
     UsageChunk,
     assistant,
-    decode,
-    decode_chunk,
-    decode_message,
-    decode_options,
-    decode_response,
-    encode,
     system,
     tool_result,
     user,
@@ -72,6 +63,17 @@ if TYPE_CHECKING:
     from limen import transport as transport
     from limen import views as views
     from limen._compose import build_request, classify_error, iter_chunks, open_runtime, wires
+    from limen.contract import (
+        CredentialSource,
+        LlmAdapter,
+        RetryPolicy,
+        decode,
+        decode_chunk,
+        decode_message,
+        decode_options,
+        decode_response,
+        encode,
+    )
     from limen.runtime import Fallback, LlmRuntime, ModelStream, Retry, repair_history
     from limen.transport import TransportOptions
 
@@ -140,6 +142,15 @@ __all__ = [
 ]
 
 _LAZY_NAMES = {
+    "CredentialSource": "limen.contract",
+    "LlmAdapter": "limen.contract",
+    "RetryPolicy": "limen.contract",
+    "decode": "limen.contract",
+    "decode_chunk": "limen.contract",
+    "decode_message": "limen.contract",
+    "decode_options": "limen.contract",
+    "decode_response": "limen.contract",
+    "encode": "limen.contract",
     "Fallback": "limen.runtime",
     "LlmRuntime": "limen.runtime",
     "ModelStream": "limen.runtime",

@@ -306,7 +306,7 @@ class _LoopThread:
 
     @property
     def running(self) -> bool:
-        """Whether the loop accepts calls, in this process."""
+        """Tell whether the loop accepts calls, in this process."""
         return self._loop is not None and os.getpid() == self._pid
 
     def call(self, work: Callable[[], Coroutine[object, object, T]]) -> T:

@@ -20,10 +20,7 @@ HEADLESS = {"What", "Whatever", "Where", "Wherever", "Who", "Whoever", "Whose", 
 
 # Packages that still have such docstrings, each to be taken off when it is clean; "" is the modules beside the folders.
 NOT_YET = {
-    "": "`sync.py` names results by clauses",
     "adapters": "rewritten together with the move of the shared wire code into `adapters/kit`",
-    "runtime": "rewritten together with the smaller number of modules",
-    "testing": "rewritten together with `testing/wires`",
     "transport": "rewritten together with the connections",
 }
 

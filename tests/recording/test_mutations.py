@@ -1,6 +1,7 @@
 """Damaged bodies: whatever the bytes are, an LlmError or a grammatical stream, in bounded memory."""
 
 import random
+import re
 import tracemalloc
 from collections.abc import Iterator
 
@@ -11,10 +12,18 @@ from limen.contract import ChunkGrammar
 from recording._captures import Capture, captures
 
 CAPTURES = captures()
+DIALECTS = limen.wires()
 SYNTAX = b'{ } [ ] " \\ null [] {} 0 -1 1e999 true "" \\ud800 \\udc00'.split()
 FRAMES = [b"\n\n", b"\r", b"data: ", b"data: [DONE]\n\n", b"event: error\n", b": ping\n\n", b"\xef\xbb\xbf"]
 WORDS = [b'"finish_reason":"stop"', b'"stop_reason":"end_turn"', b'{"error":{"message":"x"}}', b"[" * 200, b"0" * 400]
-PIECES = [*SYNTAX, *FRAMES, *WORDS, b"\xff", b"\x00", b"\xc3"]
+NUMBERS = [b"NaN", b"-Infinity", b"1.5", b"1e400"]
+PIECES = [*SYNTAX, *FRAMES, *WORDS, *NUMBERS, b"\xff", b"\x00", b"\x1f", b"\t", b"\xc3", b"\xed\xa0\xbd"]
+# Fields beside the answer, and some of it, with values of types that nobody documented.
+FIELDS = re.compile(
+    rb'"(id|model|index|usage|[a-z_]*tokens|created|finish_reason|stop_reason|tool_calls|input|delta|message|choices)":'
+    rb'\s*("[^"]*"|-?[\d.]+|null|\{[^{}]*\}|\[[^\[\]]*\])'
+)
+VALUES = [b"[]", b"{}", b'""', b"7", b'"0"', b"null", b"true", b"NaN", b'{"a":[1]}', b"-1", b"1.5"]
 
 
 def mutated(rng: random.Random, body: bytes) -> bytes:
@@ -24,7 +33,7 @@ def mutated(rng: random.Random, body: bytes) -> bytes:
         start = rng.randint(0, size)
         end = min(size, start + rng.choice((1, 1, 2, 5, 20, 200)))
         piece = rng.choice(PIECES)
-        match rng.randrange(7):
+        match rng.randrange(9):
             case 0:
                 body = body[:start] + body[end:]
             case 1:
@@ -37,6 +46,11 @@ def mutated(rng: random.Random, body: bytes) -> bytes:
                 body = body[:start]
             case 5:
                 body = body[:start] + bytes((rng.randrange(256),)) + body[start + 1 :]
+            case 6 | 7:
+                fields = list(FIELDS.finditer(body))
+                if fields:
+                    field = rng.choice(fields)
+                    body = body[: field.start(2)] + rng.choice(VALUES) + body[field.end(2) :]
             case _:
                 other = rng.choice(CAPTURES).body
                 body = body[:start] + other[rng.randint(0, len(other)) :]
@@ -51,18 +65,31 @@ def reads(rng: random.Random, body: bytes) -> Iterator[bytes]:
         place += size
 
 
-def outcome(capture: Capture, parts: list[bytes]) -> tuple[int, str]:
-    """Read a body; the chunks follow the grammar, and what is raised is an LlmError with a known code."""
+def outcome(capture: Capture, dialect: str, parts: list[bytes]) -> tuple[int, str]:
+    """Read a body; the chunks follow the grammar, a success has content, and an LlmError has a known code."""
     grammar = ChunkGrammar()
     count = 0
     try:
-        for chunk in limen.iter_chunks(capture.wire, parts, dialect=capture.dialect):
+        for chunk in limen.iter_chunks(capture.wire, parts, dialect=dialect):
             grammar.feed(chunk)
             count += 1
     except limen.LlmError as error:
         return count, error.code
     grammar.eof()
+    assert grammar.finish is not None
+    reason = grammar.finish.reason
+    if reason.kind in ("stop", "tool-calls"):
+        said = [block for block in grammar.closed.values() if not is_blank(block)]
+        assert said or STOP_SEQUENCE.search(b"".join(parts)) or grammar.finish.replay_state, "a success without content"
     return count, "finished"
+
+
+STOP_SEQUENCE = re.compile(rb"stop_sequence|matched_stop|stop_reason|server_tool|_result")
+
+
+def is_blank(block: object) -> bool:
+    """Tell whether a block says nothing."""
+    return isinstance(block, limen.TextBlock | limen.ReasoningBlock) and not block.text.strip()
 
 
 @pytest.mark.parametrize("count", [600, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -76,8 +103,9 @@ def test_mutated_bodies_give_an_error_or_a_stream(count: int) -> None:
             rng = random.Random(number)
             capture = rng.choice(CAPTURES)
             body = mutated(rng, capture.body)
-            whole = outcome(capture, [body])
-            assert outcome(capture, list(reads(rng, body))) == whole, (number, body)
+            dialect = rng.choice((capture.dialect or DIALECTS[capture.wire][0], rng.choice(DIALECTS[capture.wire])))
+            whole = outcome(capture, dialect, [body])
+            assert outcome(capture, dialect, list(reads(rng, body))) == whole, (number, dialect, body)
             endings.add(whole[1])
             if number == count // 2:
                 before = tracemalloc.get_traced_memory()[0]

@@ -144,7 +144,7 @@ async def test_a_bare_adapter_checks_its_request() -> None:
 async def test_a_request_is_checked_once_a_call(prepared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """N1: the history is walked once a call: the runtime checks it, and the adapter's check returns at once."""
     walked: list[object] = []
-    monkeypatch.setattr("limen.contract._request.check_history", walked.append)
+    monkeypatch.setattr("limen.contract._history.check_history", walked.append)
     adapter = Checking()
     runtime = serving(adapter)
     options = asking()

@@ -377,7 +377,9 @@ SEEDS: dict[str, Factory] = {
     "open-after-failure": bent(around=closes_blocks),
     "raw-arguments": bent(each=end_block(tidied)),
     "split-call": bent(each=end_block(lambda call: replace(call, id="another"))),
-    "no-arguments": bent(each=end_block(lambda call: replace(call, arguments=call.arguments or "{}"))),
+    "no-arguments": bent(
+        each=end_block(lambda call: replace(call, arguments="" if call.arguments == "{}" else call.arguments))
+    ),
     "ids-verbatim": bent(each=call_id(lambda text: text.replace(":", "_"))),
     "made-ids": bent(each=call_id(lambda _: "limen_" + uuid.uuid4().hex[:16])),
     "call-identity": bent(each=nameless),

@@ -53,11 +53,17 @@ if not TYPE_CHECKING:  # pragma: no branch - a checker alone takes the other way
     def __getattr__(name: str) -> object:
         import importlib
 
-        if name not in __all__:
-            raise AttributeError(f"module 'limen.adapters' has no attribute {name!r}; it has {', '.join(__all__)}")
-        if name not in _HOMES:
+        if name in _HOMES:
+            return getattr(importlib.import_module(f"limen.adapters.{_HOMES[name]}"), name)
+        if name in _packages():
             return importlib.import_module(f"limen.adapters.{name}")
-        return getattr(importlib.import_module(f"limen.adapters.{_HOMES[name]}"), name)
+        known = ", ".join(__dir__())
+        raise AttributeError(f"module 'limen.adapters' has no attribute {name!r}; it has {known}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*__all__, *_packages()})
+
+    def _packages() -> list[str]:
+        import pkgutil
+
+        return [found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")]

@@ -39,6 +39,14 @@ def _by_number(meanings: Mapping[str, tuple[int, ...]]) -> tuple[ErrorRow, ...]:
     return tuple(ErrorRow(code, words=_words(*map(str, numbers))) for code, numbers in meanings.items())
 
 
+def _by_last_number(meanings: Mapping[str, tuple[int, ...]]) -> tuple[ErrorRow, ...]:
+    """Make rows for a vendor whose messages end with its own number, as in "insufficient balance (1008)"."""
+    return tuple(
+        ErrorRow(code, sentence=_says(rf"\((?:{'|'.join(map(str, numbers))})\)(?:\s|$)"))
+        for code, numbers in meanings.items()
+    )
+
+
 def _says(sentence: str) -> re.Pattern[str]:
     return re.compile(sentence, re.IGNORECASE)
 
@@ -52,24 +60,22 @@ UNKNOWN: Final = Vendor()
 OPENAI: Final = Vendor(
     addresses=FrozenDict({CHAT: "https://api.openai.com/v1"}),
     keys=("OPENAI_API_KEY",),
-    errors=ErrorRules(
-        # 429 resource_unavailable: flex processing has no capacity [D]
-        rows=(ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=_words("resource_unavailable")),),
-        delays=(_DELAY_IN_TEXT,),
-    ),
+    errors=ErrorRules(delays=(_DELAY_IN_TEXT,)),
 )
 
 AZURE: Final = Vendor(
     keys=("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
     errors=ErrorRules(
         rows=(
-            ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=_words("nocapacity")),
             # … have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 7 seconds. [D]
             ErrorRow(codes.RATE_LIMIT, sentence=_says("exceeded (?:token|call) rate limit")),
         ),
         delays=(_DELAY_IN_TEXT,),
     ),
 )
+
+# The same with a token of Microsoft Entra ID instead of a key; the variable is the one of OpenAI's SDK (2026-11) [D].
+AZURE_ENTRA: Final = Vendor(keys=("AZURE_OPENAI_AD_TOKEN",), errors=AZURE.errors)
 
 # https://learn.microsoft.com/azure/ai-foundry: Claude there has keys and addresses of its own (2026-11) [D]
 FOUNDRY: Final = Vendor(keys=("ANTHROPIC_FOUNDRY_API_KEY",))
@@ -107,11 +113,8 @@ MOONSHOT: Final = Vendor(
     keys=("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY", "KIMI_API_KEY"),
     errors=ErrorRules(
         rows=(
-            ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=_words("engine_overloaded_error")),
             # Kimi Code 429: The engine is currently overloaded, please try again later [D 2026]
             ErrorRow(codes.OVERLOADED, status=frozenset({429}), sentence=_says("engine is currently overloaded")),
-            # 400 Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)
-            ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, sentence=_says("exceeded model token limit")),
             # Kimi Code 403: … usage limit for this billing cycle [D 2026]
             ErrorRow(codes.QUOTA, sentence=_says("usage limit for this billing cycle")),
         )
@@ -124,7 +127,8 @@ DASHSCOPE: Final = Vendor(
     errors=ErrorRules(
         rows=(
             ErrorRow(codes.QUOTA, words=_words("allocationquota.freetieronly")),
-            ErrorRow(codes.QUOTA, sentence=_says("free (?:tier|quota)[^.]*exhausted")),
+            # 403: The free quota has been exhausted. [C]; 429: Free allocated quota exceeded. [QwenLM/qwen-code#1742]
+            ErrorRow(codes.QUOTA, sentence=_says("free (?:tier|quota)[^.]*exhausted|free allocated quota exceeded")),
             # 429 insufficient_quota stands beside Throttling.AllocationQuota: an allocated rate, not money [D 2026]
             ErrorRow(
                 codes.RATE_LIMIT,
@@ -157,27 +161,32 @@ ZAI: Final = Vendor(
     ),
 )
 
-# base_resp.status_code (platform.minimax.io error codes, 2026) [D]
+_MINIMAX_NUMBERS: Final[Mapping[str, tuple[int, ...]]] = FrozenDict(
+    {
+        codes.SERVER: (1000, 1013, 1024, 1033),
+        codes.TIMEOUT: (1001,),
+        codes.RATE_LIMIT: (1002, 1039, 1041),
+        codes.AUTH: (1004, 2049),
+        # 2061: your current token plan not support model, x [liliMozi/openhanako#452]
+        codes.QUOTA: (1008, 2056, 2061),
+        codes.CONTENT_FILTER: (1026, 1027, 1042),
+        codes.INVALID_REQUEST: (2013,),
+    }
+)
+
+# https://platform.minimax.io/docs/api-reference/errorcode (2026) [D]: the number stands in base_resp.status_code, or at
+# the end of the message, whatever the status: 500 {"type":"api_error","message":"insufficient balance (1008)"}
+# [MiniMax-AI/MiniMax-M2#62]. 2013 is every wrong parameter, so its sentences go first.
 MINIMAX: Final = Vendor(
     addresses=FrozenDict({CHAT: "https://api.minimax.io/v1", MESSAGES: "https://api.minimax.io/anthropic"}),
     keys=("MINIMAX_API_KEY",),
     errors=ErrorRules(
         rows=(
-            # 2013 "invalid params, context window exceeds limit" [C]
-            ErrorRow(
-                codes.CONTEXT_WINDOW_EXCEEDED, words=_words("2013"), sentence=_says("context window exceeds limit")
-            ),
-            *_by_number(
-                {
-                    codes.SERVER: (1000, 1013, 1024, 1033),
-                    codes.TIMEOUT: (1001,),
-                    codes.RATE_LIMIT: (1002, 1039, 1041),
-                    codes.AUTH: (1004, 2049),
-                    codes.QUOTA: (1008, 2056),
-                    codes.CONTENT_FILTER: (1026, 1027, 1042),
-                    codes.INVALID_REQUEST: (2013,),
-                }
-            ),
+            # invalid params, context window exceeds limit (2013) [C]
+            ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, sentence=_says("context window exceeds limit")),
+            ErrorRow(codes.MODEL_NOT_FOUND, sentence=_says(r"unknown model\b")),  # unknown model 'x' (2013)
+            *_by_number(_MINIMAX_NUMBERS),
+            *_by_last_number(_MINIMAX_NUMBERS),
         )
     ),
 )
@@ -221,13 +230,11 @@ GROQ: Final = Vendor(
     ),
 )
 
+# https://docs.together.ai/docs/error-codes (2026) [D] calls every prompt over the window a 403; it comes as 400
+# [BerriAI/litellm#4934], with its sentence, and a 403 alone is a key, a permission or a page of the firewall.
 TOGETHER: Final = Vendor(
     addresses=FrozenDict({CHAT: "https://api.together.ai/v1"}),
     keys=("TOGETHER_API_KEY",),
-    errors=ErrorRules(
-        # 403 "Bad Request. Input token count + max_tokens parameter must be less than the model's context length" [D]
-        rows=(ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, status=frozenset({403})),)
-    ),
 )
 
 FIREWORKS: Final = Vendor(
@@ -235,20 +242,18 @@ FIREWORKS: Final = Vendor(
         {CHAT: "https://api.fireworks.ai/inference/v1", MESSAGES: "https://api.fireworks.ai/inference"}
     ),
     keys=("FIREWORKS_API_KEY",),
-    # 412: the account is suspended, or an adapter could not be loaded [D]
-    errors=ErrorRules(rows=(ErrorRow(codes.QUOTA, status=frozenset({412})),)),
+    # 412 is two things [D 2026]: Account x is suspended, possibly due to reaching the monthly spending limit or failure
+    # to pay past invoices. [pollinations/pollinations#12136], or an adapter that could not be loaded, which stays 412.
+    errors=ErrorRules(
+        rows=(ErrorRow(codes.QUOTA, status=frozenset({412}), sentence=_says("account .*suspended|spending limit")),)
+    ),
 )
 
+# A prompt over the window is a 400 with its sentence [cline/cline#5140]. Clients have seen 400 and 413 without a body
+# too [C]; those say nothing, and stay INVALID_REQUEST.
 CEREBRAS: Final = Vendor(
     addresses=FrozenDict({CHAT: "https://api.cerebras.ai/v1"}),
     keys=("CEREBRAS_API_KEY",),
-    errors=ErrorRules(
-        rows=(
-            # A prompt over the window is answered with 400 or 413 and no body [C].
-            ErrorRow(codes.CONTEXT_WINDOW_EXCEEDED, status=frozenset({400, 413}), bare=True),
-            ErrorRow(codes.OVERLOADED, status=frozenset({429}), words=_words("queue_exceeded")),
-        )
-    ),
 )
 
 NVIDIA: Final = Vendor(
@@ -272,5 +277,8 @@ VLLM: Final = Vendor(
     keys=("VLLM_API_KEY",),
 )
 SGLANG: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:30000/v1"}))
-LLAMACPP: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:8080/v1"}), keys=("LLAMA_API_KEY",))
+LLAMACPP: Final = Vendor(
+    addresses=FrozenDict({CHAT: "http://localhost:8080/v1", MESSAGES: "http://localhost:8080"}),
+    keys=("LLAMA_API_KEY",),
+)
 LMSTUDIO: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:1234/v1"}), keys=("LM_API_TOKEN",))

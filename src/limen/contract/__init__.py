@@ -5,10 +5,10 @@ follow which; `_assembler` turns chunks into a `Response`; `_ports` are the inte
 wires and taps.
 """
 
+from typing import TYPE_CHECKING
+
 from limen.contract import _codes as codes
 from limen.contract._abort import AbortController, AbortError, AbortSignal
-from limen.contract._address import address_fault, is_loopback, is_plain_and_far
-from limen.contract._assembler import Arrived, Assembler, assemble
 from limen.contract._blocks import (
     BlockType,
     ContentBlock,
@@ -31,20 +31,9 @@ from limen.contract._chunks import (
     UsageChunk,
 )
 from limen.contract._codes import CODES, Phase, http_code
-from limen.contract._credentials import CredentialSource, StaticCredential, ValueSource, clean_key
-from limen.contract._encoding import (
-    decode,
-    decode_chunk,
-    decode_message,
-    decode_options,
-    decode_response,
-    encode,
-)
 from limen.contract._errors import ForeignError, LlmError, foreign_text, safe_cause
 from limen.contract._failure import Failure, failure_fault
 from limen.contract._finish import MAX_TOKENS, STOP, TOOL_CALLS, FinishKind, FinishReason
-from limen.contract._grammar import ChunkGrammar, GrammarError
-from limen.contract._history import check_history
 from limen.contract._json import (
     MAX_DEPTH,
     FrozenDict,
@@ -61,30 +50,44 @@ from limen.contract._limits import Limits, Timeouts
 from limen.contract._messages import Message, ModelSource, Role, assistant, system, tool_result, user
 from limen.contract._models import Effort, Modality, ModelInfo, ProviderInfo
 from limen.contract._options import CacheHint, GenerateOptions
-from limen.contract._ports import (
-    WIRE_TAP,
-    Abandonable,
-    AdapterCall,
-    BatchSource,
-    CallFacts,
-    IdSeed,
-    Interceptor,
-    LlmAdapter,
-    Next,
-    ReportsCall,
-    Wire,
-    WireReader,
-    WireRequest,
-    WireTap,
-    unknown_dialect,
-)
 from limen.contract._redact import MASK, looks_secret, remember_secret, scrub
-from limen.contract._replay import aligned, replay_fault
-from limen.contract._request import check_request, checked
 from limen.contract._response import CallInfo, RateLimit, RateLimits, ReplayDrop, Response
-from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
 from limen.contract._tools import JsonSchema, ResponseFormat, ToolChoice, ToolChoiceOption, ToolSpec
 from limen.contract._usage import TokenUsage
+
+if TYPE_CHECKING:
+    from limen.contract._address import address_fault, is_loopback, is_plain_and_far
+    from limen.contract._assembler import Arrived, Assembler, assemble
+    from limen.contract._credentials import CredentialSource, StaticCredential, ValueSource, clean_key
+    from limen.contract._encoding import (
+        decode,
+        decode_chunk,
+        decode_message,
+        decode_options,
+        decode_response,
+        encode,
+    )
+    from limen.contract._grammar import ChunkGrammar, GrammarError
+    from limen.contract._history import check_history, check_request, checked
+    from limen.contract._ports import (
+        WIRE_TAP,
+        Abandonable,
+        AdapterCall,
+        BatchSource,
+        CallFacts,
+        IdSeed,
+        Interceptor,
+        LlmAdapter,
+        Next,
+        ReportsCall,
+        Wire,
+        WireReader,
+        WireRequest,
+        WireTap,
+        unknown_dialect,
+    )
+    from limen.contract._replay import aligned, replay_fault
+    from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
 
 __all__ = [
     "CODES",
@@ -204,3 +207,83 @@ __all__ = [
     "unknown_dialect",
     "user",
 ]
+
+# Names that a process needs only once it makes a call: their modules load when one of them is first named, so that
+# `import limen` stays light.
+_HOMES = {
+    "_address": (
+        "address_fault",
+        "is_loopback",
+        "is_plain_and_far",
+    ),
+    "_assembler": (
+        "Arrived",
+        "Assembler",
+        "assemble",
+    ),
+    "_credentials": (
+        "CredentialSource",
+        "StaticCredential",
+        "ValueSource",
+        "clean_key",
+    ),
+    "_encoding": (
+        "decode",
+        "decode_chunk",
+        "decode_message",
+        "decode_options",
+        "decode_response",
+        "encode",
+    ),
+    "_grammar": (
+        "ChunkGrammar",
+        "GrammarError",
+    ),
+    "_history": (
+        "check_history",
+        "check_request",
+        "checked",
+    ),
+    "_ports": (
+        "Abandonable",
+        "AdapterCall",
+        "BatchSource",
+        "CallFacts",
+        "IdSeed",
+        "Interceptor",
+        "LlmAdapter",
+        "Next",
+        "ReportsCall",
+        "WIRE_TAP",
+        "Wire",
+        "WireReader",
+        "WireRequest",
+        "WireTap",
+        "unknown_dialect",
+    ),
+    "_replay": (
+        "aligned",
+        "replay_fault",
+    ),
+    "_retry_policy": (
+        "MAX_DELAY_MS",
+        "RETRYABLE",
+        "RetryPolicy",
+    ),
+}
+_LAZY = {name: module for module, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:
+    # A checker reads the imports above; a `__getattr__` that it could see would hide misspelt names from it.
+
+    def __getattr__(name: str) -> object:
+        import importlib
+
+        if name not in _LAZY:
+            raise AttributeError(f"module 'limen.contract' has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"limen.contract.{_LAZY[name]}"), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,11 +1,15 @@
 """Attempt: one guarded call of one adapter, whose every failure is its one `Finish` (R2-R6)."""
 
 import asyncio
+import logging
 import weakref
-from collections.abc import AsyncIterator, Callable
+from abc import abstractmethod
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from inspect import iscoroutine
 from time import perf_counter
-from typing import Final
+from typing import Final, TypeAlias
 
 from limen.contract import (
     Abandonable,
@@ -36,13 +40,88 @@ from limen.runtime._failures import (
     violation,
 )
 from limen.runtime._registry import Registry, Route
-from limen.runtime._source import BatchReader, Source, close_stream, own_iterator, reader
 
 LINGER_S: Final = 0.05
 """Seconds that an adapter may take to end after its finish: what S6 gives a body."""
 
+_LOGGER: Final = logging.getLogger("limen")
+
 CLOSE_TIMEOUT_S: Final = 0.5
 """Seconds that an adapter may take to close while a reader waits for the outcome: five times the 100 ms of Q6."""
+
+BatchReader: TypeAlias = Callable[[], Awaitable[list[StreamChunk]]]
+"""Function that returns the next chunks of a stream, at least one; an empty list is the end."""
+
+
+class Source:
+    """Stream of chunks in batches; the last batch ends in `Finish`.
+
+    `done` is set when nothing is left to close. `delegate` is set once the source only passes on what another source
+    gives, so that its reader can read that one directly. No ABC, whose `isinstance` is a call of Python code.
+    """
+
+    __slots__ = ("__weakref__", "_ready", "delegate", "done")
+
+    def __init__(self) -> None:
+        # Made by the first single step; most sources are read in batches only.
+        self._ready: deque[StreamChunk] | None = None
+        self.done = False
+        self.delegate: Source | None = None
+
+    @abstractmethod
+    async def next_batch(self) -> list[StreamChunk]:
+        """Return the next chunks, at least one; an empty list is the end."""
+
+    def __aiter__(self) -> "Source":
+        return self
+
+    async def __anext__(self) -> StreamChunk:
+        if self._ready is None:
+            self._ready = deque()
+        if not self._ready:
+            self._ready.extend(await self.next_batch())
+            if not self._ready:
+                raise StopAsyncIteration
+        return self._ready.popleft()
+
+
+def reader(iterator: AsyncIterator[StreamChunk]) -> BatchReader:
+    """Return the function that reads an iterator in batches: its own `next_batch`, or one that reads single chunks."""
+    batches: object = getattr(type(iterator), "next_batch", None)
+    if callable(batches):
+        return iterator.next_batch  # type: ignore[attr-defined, no-any-return] # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    step = iterator.__anext__
+
+    async def next_batch() -> list[StreamChunk]:
+        try:
+            return [await step()]
+        except StopAsyncIteration:
+            return []
+
+    return next_batch
+
+
+def ends(batch: list[StreamChunk]) -> Finish | None:
+    """Return the terminal chunk of a batch, `None` without one."""
+    last = batch[-1] if batch else None
+    return last if type(last) is Finish else None
+
+
+def own_iterator(made: object, maker: str) -> AsyncIterator[StreamChunk]:
+    """Return what an adapter or interceptor made, as the iterator it must be; anything else is a `TypeError`."""
+    if hasattr(type(made), "__aiter__"):
+        return aiter(made)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType] - its chunks are checked one by one
+    if iscoroutine(made):
+        made.close()
+        raise TypeError(f"{maker} is a coroutine; it returns an async iterator, or is one by having a `yield`")
+    raise TypeError(f"{maker} returned a {type(made).__name__}, not an async iterator")
+
+
+async def close_stream(stream: object) -> None:
+    """Close a stream that was left early, if it has `aclose()` (R11); raises what that raises."""
+    close: Callable[[], Awaitable[object]] | None = getattr(stream, "aclose", None)
+    if close is not None:
+        await close()
 
 
 class Attempt(Source):
@@ -56,6 +135,7 @@ class Attempt(Source):
     __slots__ = (
         "_aborting",
         "_closable",
+        "_grammar",
         "_interrupt",
         "_iterator",
         "_prepared",
@@ -69,14 +149,13 @@ class Attempt(Source):
         "failure",
         "first_event_ms",
         "gated",
-        "grammar",
         "options",
     )
 
     def __init__(self, registry: Registry, options: GenerateOptions, prepared: Binding | None) -> None:
         super().__init__()
         self.options = options
-        self.grammar = ChunkGrammar()
+        self._grammar: ChunkGrammar | None = None
         self.binding: Binding | None = None
         self.cause: BaseException | None = None
         self.failure: Failure | None = None
@@ -110,6 +189,13 @@ class Attempt(Source):
         if not self.dispatched:
             return "resolve"
         return "first-event" if self.first_event_ms is None else "mid-stream"
+
+    @property
+    def grammar(self) -> ChunkGrammar:
+        """Guard of the stream, made when it is first needed."""
+        if self._grammar is None:
+            self._grammar = ChunkGrammar()
+        return self._grammar
 
     def arrived(self) -> Arrived:
         """Return what has arrived so far, from the guard's state."""
@@ -149,17 +235,18 @@ class Attempt(Source):
             if type(batch) is not list:
                 kind, batch = type(batch).__name__, []
                 raise GrammarError("C1", f"next_batch() returned a {kind}, not a list of chunks")
-            self.grammar.feed_all(batch)
+            grammar = self._grammar or self.grammar
+            grammar.feed_all(batch)
             if self.first_event_ms is None:
                 self.first_event_ms = (perf_counter() - self._started_at) * 1000
             if not batch:
                 self.done = True
-                self.grammar.eof()
-            elif self.grammar.finish is not None:
+                grammar.eof()
+            elif grammar.finish is not None:
                 await self._check_end(batch, read)
-                failure = self.grammar.finish.reason.failure
+                failure = grammar.finish.reason.failure
                 if failure is not None:
-                    batch[-1] = self._finished(self.grammar.finish, failure)
+                    batch[-1] = self._finished(grammar.finish, failure)
         except GrammarError as error:
             return await self._violated(batch, error)
         except asyncio.CancelledError:
@@ -185,7 +272,8 @@ class Attempt(Source):
             raise self._registry.closed_error()
         self.binding = binding
         gated = self.gated = gate(binding.options, route.adapter, self._registry)
-        debug("calling %s/%s", options.provider, options.model)
+        if _LOGGER.isEnabledFor(logging.DEBUG):
+            debug("calling %s/%s", options.provider, options.model)
         self.dispatched = True
         self._started_at = perf_counter()
         # What the runtime adds to checked options, the adapter's own defaults, was checked with the model's facts.

@@ -54,7 +54,10 @@ async def bind(route: Route, options: GenerateOptions) -> Binding:
     check_request(options)
     call = await route.adapter.prepare_call(options.provider, options.model, signal=options.signal)
     _check_call(options.provider, call)
-    model = check_model(options.provider, options.model, call.model)
+    model, known = call.model, route.owner.checked
+    if known is None or known is not model or (known.provider, known.id) != (options.provider, options.model):
+        # An adapter that hands out one value for a model has it validated once.
+        model = route.owner.checked = check_model(options.provider, options.model, model)
     if options.reasoning_effort is not None and model.efforts is not None:
         _check_effort(options.reasoning_effort, model, model.efforts)
     defaults = _defaults(options, model)

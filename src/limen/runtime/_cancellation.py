@@ -28,7 +28,7 @@ class Interrupt:
 
     @property
     def waiting(self) -> bool:
-        """Whether a task is between `enter()` and `leave()`."""
+        """Tell whether a task is between `enter()` and `leave()`."""
         return self._task is not None
 
     def enter(self, loop: asyncio.AbstractEventLoop | None = None) -> None:

@@ -22,11 +22,10 @@ from limen.contract import (
     UsageChunk,
     codes,
 )
-from limen.runtime._attempt import Attempt
+from limen.runtime._attempt import Attempt, Source, own_iterator, reader
 from limen.runtime._binding import Binding
 from limen.runtime._failures import aborted_failure, finish
 from limen.runtime._registry import Registry
-from limen.runtime._source import Source, own_iterator, reader
 
 _CHUNKS: Final = frozenset({BlockStart, TextDelta, ReasoningDelta, ToolCallDelta, BlockEnd, UsageChunk, Finish})
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import MappingProxyType, TracebackType
 from typing import Final, NamedTuple, TypeAlias
 
-from limen.contract import LlmAdapter, LlmError, ProviderInfo, RetryPolicy, codes, foreign_text, safe_cause
+from limen.contract import LlmAdapter, LlmError, ModelInfo, ProviderInfo, RetryPolicy, codes, foreign_text, safe_cause
 from limen.runtime._failures import ENDS_THE_PROCESS, debug
 from limen.runtime._metadata import check_provider
 
@@ -37,6 +37,8 @@ class Registration:
         self._registry = registry
         self._adapter = adapter
         self.disposed = False
+        # The model that was validated last.
+        self.checked: ModelInfo | None = None
 
     @property
     def adapter(self) -> LlmAdapter:

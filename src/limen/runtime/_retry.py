@@ -20,11 +20,10 @@ from limen.contract import (
     TokenUsage,
     UsageChunk,
 )
-from limen.runtime._attempt import Attempt
+from limen.runtime._attempt import Attempt, BatchReader, Source, close_stream, ends, reader
 from limen.runtime._cancellation import AbortWatch
 from limen.runtime._failures import aborted_failure, finish, warn
 from limen.runtime._interceptors import dispatcher_of
-from limen.runtime._source import BatchReader, Source, close_stream, ends, reader
 
 _DOUBLINGS_MAX: Final = 64
 """Doublings after which every delay is above any bound that a policy can have."""

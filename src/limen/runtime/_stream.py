@@ -21,11 +21,11 @@ from limen.contract import (
     foreign_text,
     safe_cause,
 )
+from limen.runtime._attempt import Source, close_stream
 from limen.runtime._cancellation import Interrupt
 from limen.runtime._failures import ENDS_THE_PROCESS, LEFT_TEXT, aborted_failure, debug, finish
 from limen.runtime._interceptors import Chain, Dispatcher, Outer
 from limen.runtime._outcome import call_info, collect
-from limen.runtime._source import Source, close_stream
 
 
 class ModelStream:

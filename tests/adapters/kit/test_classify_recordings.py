@@ -48,7 +48,10 @@ EXPECTED = {
         "type exceed_context_size_error",
     ),
     "llamacpp--rig-error-matrix-malformed-request-field.json": (codes.INVALID_REQUEST, "400"),
-    "llamacpp--rig-multimodal-matrix-image-without-mmproj.json": (codes.SERVER, "500, its own type is server_error"),
+    "llamacpp--rig-multimodal-matrix-image-without-mmproj.json": (
+        codes.INVALID_REQUEST,
+        "500, and no repetition gives the server a projector",
+    ),
     "llamacpp--rig-multimodal-matrix-malformed-data-uri.json": (codes.INVALID_REQUEST, "400"),
     "llamacpp--rig-multimodal-matrix-video-part-refused.json": (codes.INVALID_REQUEST, "400"),
     "ollama-cloud--rubyllm-chat-error-handling-ollama-cloud-gpt-oss-120b-ra-9175fc.json": (codes.AUTH, "401"),

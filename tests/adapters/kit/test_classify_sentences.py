@@ -5,6 +5,7 @@ import re
 import msgspec
 import pytest
 
+from limen.adapters.kit.errors import _sentences as sentences_of
 from limen.adapters.kit.errors import _tables as tables
 from limen.adapters.kit.errors import classify_answer, classify_event
 from limen.contract import codes
@@ -29,6 +30,25 @@ QUOTED = [
     ("HARD_QUOTA", 403, "Your newly created team doesn't have any credits or licenses yet."),
     ("HARD_QUOTA", 429, "Budget has been exceeded: this key is out of budget"),
     ("HARD_QUOTA", 429, "This request would exceed your available balance"),
+    ("HARD_QUOTA", 402, "Credit limit exceeded. Please navigate to https://api.together.xyz/settings/billing to add"),
+    ("HARD_QUOTA", 400, "Budget has been exceeded! Current cost: 10.6, Max budget: 10.0"),
+    ("HARD_QUOTA", 402, "You have depleted your monthly included credits. Purchase pre-paid credits to continue using"),
+    (
+        "HARD_QUOTA",
+        412,
+        "Account x is suspended, possibly due to reaching the monthly spending limit or failure to pay",
+    ),
+    ("HARD_QUOTA", 429, "you (someone) have reached your weekly usage limit, upgrade for higher limits"),
+    ("HARD_QUOTA", 400, "You have reached your specified workspace API usage limits."),
+    ("HARD_QUOTA", 429, "You've hit your monthly spend limit"),
+    ("HARD_QUOTA", 403, "Key limit exceeded (monthly limit). Manage it using https://openrouter.ai/settings/keys"),
+    ("HARD_QUOTA", 403, "user quota is not enough (request id: 2025x)"),
+    ("HARD_QUOTA", 403, "token quota is not enough, token remain quota: $0.019310, need quota: $0.769410"),
+    ("HARD_QUOTA", 403, "The request failed because your account has an overdue balance. Request ID: x"),
+    ("HARD_QUOTA", 429, "Your account [1] has reached the set inference limit for the [doubao-x] model, and the model"),
+    ("HARD_QUOTA", 429, "Extra usage is required for long context requests."),
+    ("HARD_QUOTA", 429, "Usage credits required for 1M context"),
+    ("HARD_QUOTA", 500, "insufficient balance (1008)"),
     ("SOFT_QUOTA", 429, "You exceeded your current quota, please check your plan and billing details."),
     ("SOFT_QUOTA", 429, "Quota exceeded for this project."),
     ("SOFT_QUOTA", 429, "Resource has been exhausted (e.g. check quota)."),
@@ -65,6 +85,21 @@ QUOTED = [
     ("CONTEXT", 400, "ContextWindowOverflowed: the request does not fit"),
     ("CONTEXT", 400, "litellm.ContextWindowExceededError: litellm.BadRequestError: the request does not fit"),
     ("CONTEXT", 400, "input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000"),
+    (
+        "CONTEXT",
+        413,
+        "AiError: Ai: The estimated number of tokens (263008) exceeded this model context window limit (1).",
+    ),
+    ("CONTEXT", 400, "Input length (33001 tokens) exceeds the maximum allowed length (32768 tokens). Use a shorter"),
+    ("CONTEXT", 500, "The decoder prompt (length 66501) is longer than the maximum model length of 65536."),
+    ("CONTEXT", 400, "Input length 561 exceeds maximum allowed token size 512"),
+    ("CONTEXT", 422, "Input validation error: `inputs` must have less than 1024 tokens. Given: 1244"),
+    ("CONTEXT", 403, "Input token count + max_tokens parameter must be less than the context length of the model"),
+    ("CONTEXT", 400, "total message size 9175040 exceeds limit 2097152"),
+    ("CONTEXT", 400, "Input tokens exceed the configured limit of 922000 tokens. Your messages resulted in 1860900"),
+    ("CONTEXT", 400, "Total tokens of image and text exceed max message tokens. Request id: 0217"),
+    ("CONTEXT", 400, "Current length is 42328 while limit is 40000"),
+    ("CONTEXT", 400, "the input length exceeds the context length"),
     ("WEAK_CONTEXT", 400, "too many tokens in the request"),
     ("WEAK_CONTEXT", 400, "token limit exceeded"),
     ("THROTTLING", 429, "Rate limit reached: maximum context length is 8192 tokens"),
@@ -78,6 +113,14 @@ QUOTED = [
     ("FILTERED", 400, "The request was rejected because it was considered high risk"),
     ("FILTERED", 400, "Invalid prompt: your prompt was flagged as potentially violating our usage policy."),
     ("FILTERED", 400, "Error code: 400 - {'error': {'message': 'no', 'code': 'content_filter'}}"),
+    ("FILTERED", 400, "Your request was rejected as a result of our safety system."),
+    ("FILTERED", 400, "Output blocked by content filtering policy"),
+    ("FILTERED", 400, "System detected potentially unsafe or sensitive content in input or generation."),
+    ("FILTERED", 500, "input new_sensitive (1026)"),
+    ("FILTERED", 400, "Output data may contain inappropriate content."),
+    ("FILTERED", 400, "The request failed because the input text may contain sensitive information. Request id: x"),
+    ("FILTERED", 400, "the input text includes sensitive content that violates ContentSecurityDetection."),
+    ("FILTERED", 403, 'x/y requires moderation on z. Your input was flagged for "violence/graphic".'),
     ("UNKNOWN_MODEL", 404, "The model `x-1` does not exist or you do not have access to it."),
     ("UNKNOWN_MODEL", 400, "The requested model 'x-1' does not exist."),
     ("UNKNOWN_MODEL", 404, "The model `gpt-3.5-turbo-0613` has been deprecated, learn more here"),
@@ -89,12 +132,66 @@ QUOTED = [
     ("UNKNOWN_MODEL", 400, "The provided model identifier is invalid."),
     ("UNKNOWN_MODEL", 404, "Function 'f-1': Not found for account 'a-1'"),
     ("UNKNOWN_MODEL", 404, "No endpoints found for x/y."),
+    ("UNKNOWN_MODEL", 404, "The API deployment for this resource does not exist. If you created the deployment within"),
+    ("UNKNOWN_MODEL", 404, "This model version has reached the end of its life. Please refer to the AWS documentation"),
+    ("UNKNOWN_MODEL", 404, "The model `x-1` has been decommissioned and is no longer supported."),
+    ("UNKNOWN_MODEL", 404, "litellm.NotFoundError: NotFoundError: OpenAIException - model: x-1 does not exist"),
+    ("UNKNOWN_MODEL", 400, "Model does not exist. Please check it carefully."),
+    ("UNKNOWN_MODEL", 404, "The model or endpoint doubao-x does not exist or you do not have access to it."),
+    ("UNKNOWN_MODEL", 404, "Your account 1 has not activated the model doubao-x. Please activate the model service"),
+    ("UNKNOWN_MODEL", 404, "Specified model not found: auto"),
+    ("UNKNOWN_MODEL", 404, "Model not found, inaccessible, and/or not deployed"),
+    ("UNKNOWN_MODEL", 400, "model not found"),
+    ("UNKNOWN_MODEL", 400, "litellm.BadRequestError: XaiException - Model not found: grok-nonexistent"),
+    ("UNKNOWN_MODEL", 400, "Model Not Exist"),
+    ("UNKNOWN_MODEL", 400, "The supported API model names are deepseek-v4-pro or deepseek-v4-flash, but you passed x."),
+    (
+        "UNKNOWN_MODEL",
+        404,
+        "Publisher Model `projects/p1/locations/us/publishers/google/models/gemini-z` was not found or",
+    ),
+    ("UNKNOWN_MODEL", 400, "/chat/completions: Invalid model name passed in model=x. Call `/v1/models` to view"),
+    ("UNKNOWN_MODEL", 400, "Invalid model 'x'. Permitted models can be found in the documentation at https://docs"),
+    ("UNKNOWN_MODEL", 400, "Invalid model: x"),
+    ("UNKNOWN_MODEL", 400, 'Invalid model identifier "o4-mini". Please specify a valid downloaded model (e.g., y).'),
+    (
+        "UNKNOWN_MODEL",
+        400,
+        "No models loaded. Please load a model in the developer page or use the 'lms load' command.",
+    ),
+    ("UNKNOWN_MODEL", 400, "Unknown Model, please check the model code."),
+    ("UNKNOWN_MODEL", 400, "invalid params, unknown model 'x' (2013)"),
+    (
+        "UNKNOWN_MODEL",
+        400,
+        "Unable to access non-serverless model x/y. Please visit https://api.together.ai/models/x/y",
+    ),
+    ("UNKNOWN_MODEL", 400, "The requested model 'x/y' is not supported by any provider you have enabled."),
+    ("UNKNOWN_MODEL", 400, "Model not supported by provider together"),
+    ("UNKNOWN_MODEL", 400, "The requested model is not supported."),
+    ("UNKNOWN_MODEL", 400, "Server is pinned to './models/tiny-llama'; requested 'no-such-model'."),
+    ("UNKNOWN_MODEL", 400, "No such model @cf/x/y or task"),
     ("OVERLOADED", 503, "The server is overloaded due to high traffic."),
     ("OVERLOADED", 503, "server busy, please try again.  maximum pending requests exceeded"),
     ("OVERLOADED", 503, "AiError: out of capacity"),
     ("OVERLOADED", 503, "ResourceExhausted: Worker local total request limit reached (33/32)"),
     ("OVERLOADED", 503, "Loading model"),
     ("OVERLOADED", 503, "High demand for meta-llama/llama-3.2-3b-instruct:free on OpenRouter"),
+    ("OVERLOADED", 503, "No capacity available for model gemini-x on the server"),
+    ("WRONG_REQUEST", 500, "image input is not supported - hint: if this is unexpected, you may need to provide the"),
+    ("WRONG_REQUEST", 500, "audio input is not supported - hint: if this is unexpected, you may need to provide the"),
+    (
+        "WRONG_REQUEST",
+        500,
+        "Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at",
+    ),
+    ("WRONG_REQUEST", 500, "tools param requires --jinja flag"),
+    (
+        "WRONG_REQUEST",
+        500,
+        "Jinja Exception: After the optional system message, conversation roles must alternate user",
+    ),
+    ("WRONG_REQUEST", 500, "1 validation error: {'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}"),
 ]
 
 CODE_OF = {
@@ -107,6 +204,7 @@ CODE_OF = {
     "FILTERED": codes.CONTENT_FILTER,
     "UNKNOWN_MODEL": codes.MODEL_NOT_FOUND,
     "OVERLOADED": codes.OVERLOADED,
+    "WRONG_REQUEST": codes.INVALID_REQUEST,
 }
 
 
@@ -124,7 +222,7 @@ def test_a_received_message_has_its_code(table: str, status: int, message: str) 
 def test_every_sentence_quotes_a_message(table: str) -> None:
     """No pattern stands in a table without a message that it was made for."""
     messages = [message for name, _, message in QUOTED if name == table]
-    sentences: tables.Sentences = getattr(tables, table)
+    sentences: sentences_of.Sentences = getattr(sentences_of, table)
     unquoted = [
         sentence
         for sentence in sentences
@@ -140,7 +238,7 @@ CODES = [
     *((word, 413, codes.CONTEXT_WINDOW_EXCEEDED) for word in sorted(tables.CONTEXT_CODES)),
     *((word, 403, codes.CONTENT_FILTER) for word in sorted(tables.FILTER_CODES)),
     *((word, 404, codes.MODEL_NOT_FOUND) for word in sorted(tables.MODEL_CODES)),
-    *((word, 503, codes.OVERLOADED) for word in sorted(tables.OVERLOAD_CODES)),
+    *((word, status, codes.OVERLOADED) for word in sorted(tables.OVERLOAD_CODES) for status in (429, 503)),
 ]
 
 
@@ -183,12 +281,19 @@ REJECTED = [
         codes.INVALID_REQUEST,
     ),
     (400, "context window size must be positive", codes.INVALID_REQUEST),
-    (413, "prompt is too long: the body has 40000000 bytes", codes.INVALID_REQUEST),
+    (413, "Request exceeds the maximum size of 32 MB: it has 40000000 bytes", codes.INVALID_REQUEST),
     (413, "too many tokens", codes.INVALID_REQUEST),
     (429, "too many tokens in flight", codes.RATE_LIMIT),
     (400, "rate limit: too many tokens", codes.INVALID_REQUEST),
     (429, "Rate limit reached for requests", codes.RATE_LIMIT),
     (429, "The quota resets in one minute", codes.RATE_LIMIT),
+    (429, "Rate limit reached on tokens per min (TPM): Limit 1, Requested 30. Add a payment method.", codes.RATE_LIMIT),
+    (429, "Tokens per minute limit exceeded - too many tokens processed.", codes.RATE_LIMIT),
+    (429, "You have been rate limited. Your rate limit is 60 queries per minute.", codes.RATE_LIMIT),
+    (429, "The model is overloaded with other requests", codes.RATE_LIMIT),
+    (404, "The file that belongs to this model not found in the bucket", "HTTP_404"),
+    (400, "image input is not supported by this model", codes.INVALID_REQUEST),
+    (500, "The server had an error while parsing the tool call", codes.SERVER),
     (404, "No endpoints found that support tool use.", "HTTP_404"),
     (404, "Resource not found", "HTTP_404"),
     (503, "Service Unavailable", codes.SERVER),

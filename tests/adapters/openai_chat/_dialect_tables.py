@@ -27,6 +27,11 @@ def _efforts(rules: EffortRules) -> str:
     return _codes(rules.levels) if rules.levels else "none"
 
 
+def _cap(row: Dialect) -> str:
+    beside = row.beside_max_tokens
+    return f"{_code(row.max_tokens_field)}, with {_json(beside)}" if beside else _code(row.max_tokens_field)
+
+
 def _effort_fields(rules: EffortRules) -> str:
     return "–" if rules.level is None else _json(rules.level)
 
@@ -85,7 +90,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("header", lambda row: "`api-key`" if row.key_header == "api-key" else "Bearer"),
     ),
     "Fields of the request": (
-        ("output cap", lambda row: _code(row.max_tokens_field)),
+        ("output cap", _cap),
         ("asks for usage", lambda row: "yes" if row.stream_usage else "no"),
         ("system role", lambda row: _code(row.system_role)),
         ("stops", lambda row: "any" if row.max_stops is None else f"at most {row.max_stops}"),

@@ -56,7 +56,7 @@ def test_a_codec_says_what_its_row_says() -> None:
 
 def test_an_unknown_dialect_is_named() -> None:
     """A row that does not exist is `UNSUPPORTED`, with the rows that do."""
-    with pytest.raises(LlmError, match="no dialect 'nope'; it has azure, cerebras") as caught:
+    with pytest.raises(LlmError, match="no dialect 'nope'; it has azure, azure-entra, cerebras") as caught:
         WIRE.codec("nope")
     assert caught.value.code == codes.UNSUPPORTED
 

@@ -1,13 +1,16 @@
 """The rows as a table: which there are, what each may say, and that the documentation says the same."""
 
+import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapters.openai_chat._dialect_tables import TABLES, table
+from limen import iter_chunks
 from limen.adapters.openai_chat import ROWS
 from limen.adapters.openai_chat._dialects import EffortRules
-from limen.contract import FrozenDict
+from limen.contract import BlockEnd, FrozenDict, ReasoningBlock, TextBlock
 
 PAGE = Path(__file__).parents[3] / "docs" / "dialects.md"
 
@@ -41,7 +44,7 @@ def test_local_servers_need_no_key_and_speak_plain_http(name: str) -> None:
 def test_every_other_address_is_encrypted_and_wants_a_key() -> None:
     """A hosted row has an https address, if it has one at all, and requires a key (K4, K6)."""
     hosted = {name: row for name, row in ROWS.items() if name not in LOCAL and not name.startswith("generic")}
-    assert {name for name, row in hosted.items() if row.base_url is None} == {"azure"}
+    assert {name for name, row in hosted.items() if row.base_url is None} == {"azure", "azure-entra"}
     assert all(row.requires_key and row.key_variables for row in hosted.values())
     assert all((row.base_url or "https://").startswith("https://") for row in hosted.values())
 
@@ -64,3 +67,24 @@ def test_a_row_that_lists_off_says_how() -> None:
 def test_rows_are_frozen_to_the_bottom() -> None:
     """Rows are shared by every adapter of the process, so nothing in them can change: all of it has a hash."""
     assert len({*ROWS.values()}) == len(ROWS)
+
+
+@pytest.mark.parametrize("name", ["groq", "perplexity", "minimax"])
+def test_thinking_inside_the_text_is_reasoning(name: str) -> None:
+    """Hosts that put <think> into the text have it read as reasoning, however the stream was cut (W9)."""
+    texts = ("<thi", "nk>Hm.</think>", "42")
+    events = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
+    events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    stream = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + b"data: [DONE]\n\n"
+    blocks = [
+        chunk.block for chunk in iter_chunks("openai-chat", [stream], dialect=name) if isinstance(chunk, BlockEnd)
+    ]
+    assert blocks == [ReasoningBlock("Hm."), TextBlock("42")]
+
+
+def test_azure_takes_a_key_or_a_token_of_entra() -> None:
+    """A key goes into `api-key`, a token of Microsoft Entra ID into `Authorization: Bearer`; all else is the same."""
+    key, token = ROWS["azure"], ROWS["azure-entra"]
+    assert (key.key_header, token.key_header) == ("api-key", "bearer")
+    assert (key.key_variables[0], token.key_variables) == ("AZURE_OPENAI_API_KEY", ("AZURE_OPENAI_AD_TOKEN",))
+    assert structs.replace(token, name=key.name, vendor=key.vendor, key_header=key.key_header) == key

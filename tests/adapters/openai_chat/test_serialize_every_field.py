@@ -161,5 +161,5 @@ def test_empty_lists_are_as_good_as_unset() -> None:
 
 def test_a_refusal_says_where_why_and_for_whom() -> None:
     """A refusal names the field, route, model, dialect and reason, so that whoever reads it can act."""
-    error = refusal("zai", seed=1)
-    assert str(error) == ("seed cannot be sent to route/m (dialect zai): its documentation has no such parameter")
+    error = refusal("moonshot", seed=1)
+    assert str(error) == ("seed cannot be sent to route/m (dialect moonshot): its documentation has no such parameter")

@@ -10,6 +10,7 @@ from limen.adapters.openai_chat import WIRE
 from limen.contract import (
     Effort,
     GenerateOptions,
+    ImageBlock,
     JsonSchema,
     LlmError,
     Message,
@@ -44,6 +45,13 @@ class TestEfforts:
             ("together", "off", {"reasoning": {"enabled": False}}),
             ("dashscope", "low", {"enable_thinking": True, "reasoning_effort": "low"}),
             ("llamacpp", "high", {"chat_template_kwargs": {"reasoning_effort": "high"}}),
+            ("llamacpp", "off", {"chat_template_kwargs": {"enable_thinking": False}}),
+            ("vllm", "off", {"chat_template_kwargs": {"enable_thinking": False}}),
+            ("vllm", "max", {"reasoning_effort": "max"}),
+            ("sglang", "off", {"chat_template_kwargs": {"enable_thinking": False}}),
+            ("lmstudio", "off", {"reasoning_effort": "none"}),
+            ("lmstudio", "xhigh", {"reasoning_effort": "xhigh"}),
+            ("ollama", "max", {"reasoning_effort": "max"}),
             ("generic", "whatever", {"reasoning_effort": "whatever"}),
         ],
     )
@@ -57,6 +65,8 @@ class TestEfforts:
             ("deepseek", "medium", "the efforts are off, low, high, max"),
             ("openai", "max", "the efforts are off, minimal, low, medium, high, xhigh"),
             ("nvidia", "low", "it has no efforts to set"),
+            ("ollama", "xhigh", "the efforts are off, low, medium, high, max"),
+            ("ollama", "minimal", "the efforts are off, low, medium, high, max"),
             ("generic", "off", "this wire cannot turn reasoning off"),
             ("perplexity", "off", "the efforts are minimal, low, medium, high"),
         ],
@@ -117,6 +127,7 @@ class TestToolChoice:
         ("dialect", "choice", "reason"),
         [
             ("zai", "required", "of tool choices it honours auto, not required"),
+            ("moonshot", ToolChoice("add"), "of tool choices it honours auto, none, required, not the tool 'add'"),
             ("lmstudio", ToolChoice("add"), "of tool choices it honours auto, none, required, not the tool 'add'"),
             ("minimax", "auto", "its documentation has no such parameter"),
         ],
@@ -138,7 +149,8 @@ class TestTools:
     """Names and counts."""
 
     @pytest.mark.parametrize(
-        ("dialect", "name"), [("openai", "a.b"), ("openai", "x" * 65), ("moonshot", "1a"), ("mistral", "é")]
+        ("dialect", "name"),
+        [("openai", "a.b"), ("openai", "x" * 65), ("moonshot", "1abc"), ("moonshot", "ab"), ("mistral", "é")],
     )
     def test_a_name_over_a_limit_is_refused_with_its_path(self, dialect: str, name: str) -> None:
         """A name that the server would refuse is refused before I/O, naming `tools[i].name`."""
@@ -192,6 +204,7 @@ class TestResponseFormat:
             ("lmstudio", "json", "of answer formats it has json-schema, text, not json"),
             ("openai", JsonSchema("a b", SCHEMA), "response_format.name cannot be sent"),
             ("ollama", JsonSchema("a", SCHEMA, strict=True), "response_format.strict cannot be sent"),
+            ("zai", JsonSchema("a", SCHEMA), "of answer formats it has json, text, not json-schema"),
         ],
     )
     def test_refusal(self, dialect: str, form: Any, words: str) -> None:
@@ -261,13 +274,50 @@ class TestNumbers:
         assert (error.code, str(error).partition(" ")[0]) == (codes.INVALID_OPTIONS, path)
 
 
+class TestRows:
+    """Facts of single rows."""
+
+    def test_moonshot_holds_tools_and_answers_to_a_schema(self) -> None:
+        """Moonshot takes strict tools, JSON schemas and `required`; images only as bytes."""
+        body = body_of(
+            "moonshot",
+            tools=[ToolSpec("add", None, SCHEMA, strict=True)],
+            tool_choice="required",
+            response_format=JsonSchema("a", SCHEMA, strict=True),
+        )
+        assert (body["tools"][0]["function"]["strict"], body["tool_choice"]) == (True, "required")
+        assert body["response_format"]["json_schema"] == {"name": "a", "schema": SCHEMA, "strict": True}
+        error = refusal("moonshot", messages=[user([ImageBlock(url="https://x.test/a.png")])])
+        assert str(error).endswith("it takes images as bytes only, not by address")
+
+    def test_zai_takes_a_seed_and_no_strict_tool(self) -> None:
+        """Z.ai documents `seed` and nothing that holds a tool to its schema."""
+        error = refusal("zai", tools=[ToolSpec("add", None, SCHEMA, strict=True)])
+        assert (body_of("zai", seed=7)["seed"], str(error).partition(" ")[0]) == (7, "tools[0].strict")
+
+    def test_perplexity_takes_stops(self) -> None:
+        """Perplexity documents `stop`."""
+        assert body_of("perplexity", stop=["END"])["stop"] == ["END"]
+
+    def test_fireworks_does_not_lower_a_cap(self) -> None:
+        """Beside an output cap Fireworks is told to answer with an error; `extra` may ask for less (Q1)."""
+        field = "context_length_exceeded_behavior"
+        own = {"openai-chat": {field: "truncate"}}
+        found = [
+            body_of("fireworks"),
+            body_of("fireworks", max_tokens=5),
+            body_of("fireworks", max_tokens=5, extra=own),
+        ]
+        assert [body.get(field) for body in found] == [None, "error", "truncate"]
+
+
 class TestCache:
     """`cache` asks where the wire has something to ask with (Q1)."""
 
     def test_fields(self) -> None:
-        """OpenAI takes a retention."""
-        found = [body_of("openai", cache=hint)["prompt_cache_retention"] for hint in ("short", "long")]
-        assert found == ["in_memory", "24h"]
+        """OpenAI takes a long retention; no field asks every model for a short one ("in_memory" is a 400 of late)."""
+        assert body_of("openai", cache="long") == {**body_of("openai"), "prompt_cache_retention": "24h"}
+        assert str(refusal("openai", cache="short")).endswith("nothing on this wire asks for short prompt caching")
 
     def test_Q142_marks_only_where_the_row_takes_them(self) -> None:
         """`cache_control` stands on the system text and the last message, and on no other dialect's."""

@@ -64,7 +64,10 @@ def test_a_history_is_written_whole_or_refused(dialect: str, history: list[Messa
     found = attempt(dialect, model=MODEL, messages=history, tools=None if dialect == "perplexity" else [ADD])
     if isinstance(found, LlmError):
         named = any(isinstance(block, ToolCallBlock) and block.name == "é" for one in history for block in one.content)
-        assert found.code in (codes.UNSUPPORTED_CONTENT, *((codes.UNSUPPORTED,) if named else ()))
+        # A row that leaves empty turns out may have nothing left to send.
+        empty = dialect == "moonshot" and all(one.role == "assistant" for one in history)
+        allowed = {codes.UNSUPPORTED: named, codes.INVALID_OPTIONS: empty, codes.UNSUPPORTED_CONTENT: True}
+        assert allowed.get(found.code, False)
         return
     assert not nulls(found)
     made = [call["id"] for message in found["messages"] for call in message.get("tool_calls", ())]

@@ -37,7 +37,7 @@ class OpenText:
 
     @property
     def is_blank(self) -> bool:
-        """Whether the text so far is white space only (C12)."""
+        """Tell whether the text so far is white space only (C12)."""
         return not any(part.strip() for part in self.parts)
 
 

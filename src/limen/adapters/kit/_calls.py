@@ -40,7 +40,7 @@ class Call(OpenCall):
         self._quoted = self._skip = self._started = False
 
     def complete(self) -> bool:
-        """Whether the arguments so far are one whole JSON object; a fragment is scanned only once."""
+        """Tell whether the arguments so far are one whole JSON object; a fragment is scanned only once."""
         while self._scanned < len(self.parts):
             self._scan(self.parts[self._scanned])
             self._scanned += 1
@@ -166,7 +166,7 @@ def _begins_document(text: str) -> bool:
 
 
 def _is_other(call: Call, identifier: str, name: str) -> bool:
-    """Whether a named fragment is of another call than the one it would continue."""
+    """Tell whether a named fragment is of another call than the one it would continue."""
     if not name:
         return False
     if identifier and call.native and identifier != call.native:

@@ -1,4 +1,4 @@
-"""How an answer ended: finish words, their rank, and the outcome they amount to (C11, C12, W5).
+"""Endings of answers: finish words, their rank, and the outcome they amount to (C11, C12, W5).
 
 The table of words is the contract's, for every wire; a dialect row may add words of its own.
 """
@@ -107,7 +107,7 @@ class Ending:
 
     @property
     def is_failure(self) -> bool:
-        """Whether the words say that the answer failed or was filtered."""
+        """Tell whether the words say that the answer failed or was filtered."""
         return self._rank >= _RANKS[codes.CONTENT_FILTER]
 
     def failure(self, filtered: str | None = None) -> Failure | None:

@@ -135,7 +135,7 @@ def without_blanks(data: bytes) -> bytes:
 
 
 def is_object(text: str) -> bool:
-    """Whether a text is one JSON object, not nested deeper than the limit; its values are checked, not read."""
+    """Tell whether a text is one JSON object, not nested deeper than the limit; its values are checked, not read."""
     if not text.lstrip(" \t\r\n").startswith("{"):
         return False
     try:
@@ -167,7 +167,7 @@ def first_document(body: bytes) -> tuple[bytes, bool]:
 
 
 def is_cut_short(body: bytes) -> bool:
-    """Whether a body is the beginning of a JSON document whose rest did not arrive, and not JSON gone wrong (S3)."""
+    """Tell whether a body is the beginning of a JSON document whose rest did not arrive, not wrong JSON (S3)."""
     text = body.decode("utf-8", "ignore")
     try:
         json.loads(text, strict=False)

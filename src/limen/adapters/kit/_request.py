@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, NoReturn, TypeGuard, TypeVar
 
+import msgspec
+
 from limen.contract import (
     GenerateOptions,
     JsonSchema,
@@ -275,14 +277,17 @@ class RequestWriter:
 
     def encoded(self) -> bytes:
         """Return the body's bytes; lone surrogates become U+FFFD (Q8)."""
-        return dumps(self.body)
+        try:
+            return msgspec.json.encode(self.body)
+        except UnicodeEncodeError:
+            return dumps(self.body)
 
 
 def is_json_object(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether a value of a JSON document is an object; its keys are strings since it was frozen or made here."""
+    """Tell whether a value of a JSON document is an object; its keys are strings since it was frozen or made here."""
     return isinstance(value, Mapping)
 
 
 def is_json_array(value: object) -> TypeGuard[tuple[object, ...]]:
-    """Whether a value of a frozen JSON document is an array."""
+    """Tell whether a value of a frozen JSON document is an array."""
     return isinstance(value, tuple)

@@ -77,12 +77,12 @@ class PromptCounts(msgspec.Struct):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the report has no count at all."""
+        """Tell whether the report has no count at all."""
         return all(getattr(self, name) is None for name in self.__struct_fields__)
 
     @property
     def is_zero(self) -> bool:
-        """Whether no count of the report is above zero."""
+        """Tell whether no count of the report is above zero."""
         return not any(getattr(self, name) for name in self.__struct_fields__)
 
 

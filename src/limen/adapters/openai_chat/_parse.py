@@ -143,13 +143,13 @@ def read_image(url: str) -> ImageBlock:
 
 
 def tells_failure(payload: bytes, depth: int) -> bool:
-    """Whether an event without choices, usage and `error` tells a failure all the same. Raises one of `UNREADABLE`."""
+    """Tell whether an event without choices, usage and `error` is a failure. Raises one of `UNREADABLE`."""
     fault = loads(payload, _FAULT, depth=depth)
     return fault.kind == "error" or any((fault.error_type, fault.error_message, fault.errors))
 
 
 def is_error_list(document: bytes, depth: int) -> bool:
-    """Whether a JSON array is a list of errors, as Gemini's layer sends them. Raises one of `kit.UNREADABLE`."""
+    """Tell whether a JSON array is a list of errors, as Gemini's layer sends them. Raises one of `kit.UNREADABLE`."""
     items = loads(document, _EVENTS, depth=depth)
     return bool(items) and all(item.error for item in items)
 

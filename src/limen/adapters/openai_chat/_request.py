@@ -68,6 +68,9 @@ class _Request:
         self._effort()
         self._cache(messages)
         writer.merge_extra(_extra_refused)
+        if cap is not None:
+            for name, value in row.beside_max_tokens.items():
+                body.setdefault(name, value)
         return writer.encoded()
 
     def _tool(self, tool: ToolSpec, path: str) -> object:

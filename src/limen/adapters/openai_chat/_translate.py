@@ -89,7 +89,7 @@ class Translator:
 
     @property
     def has_word(self) -> bool:
-        """Whether a finish reason has come, in a choice or beside them."""
+        """Tell whether a finish reason has come, in a choice or beside them."""
         return self.ending.word is not None or self._top_word is not None
 
     def be_careful(self) -> None:

@@ -24,7 +24,7 @@ CALL_STATE: Final = ("extra_content", "provider_specific_fields")
 
 
 class InputDetails(msgspec.Struct, gc=False):
-    """What of the prompt was cached; DashScope has its own name for cache writes."""
+    """Cached parts of the prompt; DashScope has its own name for cache writes."""
 
     cached_tokens: Count = None
     cache_write_tokens: Count = None
@@ -32,7 +32,7 @@ class InputDetails(msgspec.Struct, gc=False):
 
 
 class OutputDetails(msgspec.Struct, gc=False):
-    """What of the completion was reasoning."""
+    """The reasoning part of the completion."""
 
     reasoning_tokens: Count = None
 
@@ -102,7 +102,7 @@ class Part(msgspec.Struct, gc=False):
 
 
 class ImageUrl(msgspec.Struct, gc=False):
-    """Where an image is, often in the URL itself (`data:`)."""
+    """Address of an image, which is often its data too (`data:`)."""
 
     url: str | None = None
 
@@ -114,7 +114,7 @@ class Image(msgspec.Struct, gc=False):
 
 
 class Delta(msgspec.Struct, gc=False):
-    """What an event adds to the answer; a whole answer's `message` has the same fields."""
+    """Addition of one event to the answer; a whole answer's `message` has the same fields."""
 
     content: str | list[Part] | None = None
     tool_calls: list[ToolCall | None] | None = None
@@ -189,7 +189,7 @@ class WholeAnswer(msgspec.Struct, gc=False):
 
 
 class Fault(msgspec.Struct, gc=False):
-    """Where an event without choices, usage and `error` still tells a failure.
+    """Places where an event without choices, usage and `error` still tells a failure.
 
     `{"object":"error","message":…}`: Mistral, SGLang, old vLLM. `{"error_type":…,"error_message":…}`: seen in a
     stream. `{"success":false,"errors":[…]}`: Cloudflare.

@@ -139,7 +139,7 @@ class Outcome(NamedTuple):
         return failure
 
     def ending(self) -> str:
-        """How the call ended, in words."""
+        """Outcome of the call, in words."""
         if self.error is not None and not isinstance(self.error, LlmError):
             return f"with a foreign {type(self.error).__name__}: {self.error}"
         if self.failure is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from limen.testing.server._connection import Connection, Respond
 
 Listen: TypeAlias = Literal["http", "refuse", "tls", "plain-on-tls"]
-"""How the port behaves: see `MockProvider`."""
+"""Behaviour of the port: see `MockProvider`."""
 
 
 class MockProvider:

@@ -49,7 +49,7 @@ class RecordedRequest:
 
     @property
     def closed_early(self) -> bool:
-        """Whether the client went away before the answer was finished."""
+        """Tell whether the client went away before the answer was finished."""
         return bool(self.closed) and not self.finished
 
     def header(self, name: str) -> str | None:

@@ -17,7 +17,7 @@ class ThreadsafeEvent:
 
     def __init__(self) -> None:
         self.at: float | None = None
-        """When it happened, by `time.monotonic()`."""
+        """Time of the event, by `time.monotonic()`."""
         self._happened = threading.Event()
         self._lock = threading.Lock()
         self._callbacks: dict[object, Callable[[], None]] = {}

@@ -1,17 +1,18 @@
 """Wires of the kit, one file each: description, oddities, list of models, and how the mock provider serves it.
 
-A new wire is one file here and one name in the tuple; another distribution passes its own `WireDescription` to
+A new wire is one file here; another distribution passes its own `WireDescription` to
 `MockProvider(wires=…)`, `check_adapter` and `limen check --wire module:description`, and is served as an equal.
 """
 
 import importlib
+import pkgutil
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from limen.testing.wires._description import Oddity, WireDescription
 
-_MODULES: Final = ("openai_chat", "anthropic_messages")
+_MODULES: Final = tuple(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_"))
 
 
 def _described(module: str) -> WireDescription:

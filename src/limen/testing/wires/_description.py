@@ -27,8 +27,8 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     """Facts of a wire that cannot be seen from outside. Where a wire lacks something, its checks do not apply.
 
     `mock` serves it. `sse`: whether it is framed as server-sent events. `arguments`: whether it hands over tool
-    arguments as strings, or as objects; `takes_arguments`: the same for the way back; `no_arguments`: what a call
-    without any becomes. `block_events`: whether it has block events of its own (C18). `stop_sequences`: whether it says
+    arguments as strings, or as objects; `takes_arguments`: the same for the way back.
+    `block_events`: whether it has block events of its own (C18). `stop_sequences`: whether it says
     which stop sequence matched. `unknown_events`: what its forward-compatibility rule says of event types that nobody
     documented (C15). `codes`: what the provider's row makes of a fault, where that differs from the contract's general
     judgement. `oddities`: what its hosts send beside its documentation. `tools`: whether requests may hold tools.
@@ -39,7 +39,6 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     sse: bool = True
     arguments: Literal["string", "object"] = "string"
     takes_arguments: Literal["string", "object"] = "string"
-    no_arguments: Literal["", "{}"] = ""
     block_events: bool = False
     reasoning: bool = True
     stop_sequences: bool = False

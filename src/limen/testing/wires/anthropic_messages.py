@@ -173,6 +173,5 @@ WIRE: Final = WireDescription(
     takes_arguments="object",
     block_events=True,
     stop_sequences=True,
-    no_arguments="{}",
     oddities=_ODDITIES,
 )

@@ -220,7 +220,7 @@ _ODDITIES: Final[Sequence[Oddity]] = (
         _turn(
             _calls({**_WHOLE, "index": 1}, {"index": 2, "id": "call_b", "function": {"name": "now", "arguments": ""}})
         ),
-        calls=[_ADD, ("call_b", "now", "")],
+        calls=[_ADD, ("call_b", "now", "{}")],
     ),
     Oddity(
         "W4",

@@ -1,8 +1,8 @@
 """Classification of a provider's errors, as data; for every wire, in an HTTP body or inside a stream.
 
 `classify_answer` judges an HTTP failure, `classify_event` an error object inside a well-formed stream (E1). Both
-read the body's shape (`_body`), then judge in the order of E3: the dialect's own rows
-(`ErrorRules`), then the tables that all wires share (`_tables`), then the status.
+read the body's shape (`_body`), then judge in the order of E3: the dialect's own rows (`ErrorRules`), then the tables
+that all wires share (`_tables`, `_sentences`), then the status. `own_rules` puts a route's own sentences first.
 """
 
 from limen.adapters.kit.errors._body import ErrorFacts, read_error
@@ -13,6 +13,7 @@ from limen.adapters.kit.errors._judge import (
     classify_answer,
     classify_event,
     judge,
+    own_rules,
     status_code,
 )
 
@@ -24,6 +25,7 @@ __all__ = [
     "classify_event",
     "delay_ms",
     "judge",
+    "own_rules",
     "rate_limits",
     "read_error",
     "request_id",

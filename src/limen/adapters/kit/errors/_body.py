@@ -9,6 +9,7 @@ Every field is optional and may have any type; what has a wrong one is as good a
 """
 
 import html
+import json
 import re
 from typing import Final, Literal, TypeAlias, TypeVar
 
@@ -33,7 +34,8 @@ class ErrorFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     `message` is the best sentence for people, `codes` every code, type and status word from the outside in,
     `provider_code` the one to show, `named_status` an HTTP status that the body itself names, `text` all there is to
-    judge by. `reset_at_ms` is a point of time (epoch) and `retry_after_ms` a delay that the body names.
+    judge by. `reset_at_ms` is a point of time (epoch) and `retry_after_ms` a delay that the body names. `too_deep`
+    marks JSON past the depth limit (S2), which has no message.
     """
 
     kind: BodyKind
@@ -45,6 +47,7 @@ class ErrorFacts(msgspec.Struct, frozen=True, kw_only=True):
     retry_after_ms: float | None = None
     reset_at_ms: float | None = None
     request_id: str | None = None
+    too_deep: bool = False
 
 
 class _Wire(msgspec.Struct):
@@ -98,6 +101,7 @@ class _Headers(msgspec.Struct):
 
 
 _JSON: Final = msgspec.json.Decoder(object)
+_STANDARD: Final = json.JSONDecoder()
 _HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -106,7 +110,10 @@ def read_error(body: bytes) -> ErrorFacts:
     text = body.decode("utf-8", "replace").strip()
     if not text:
         return ErrorFacts(kind="empty")
-    value = _json(text)
+    try:
+        value = _json(text)
+    except TooDeep:
+        return ErrorFacts(kind="text", text=_one_line(text)[:MAX_TEXT], too_deep=True)
     if _is_container(value):
         reader = _Reader()
         reader.read(value, 0)
@@ -114,17 +121,37 @@ def read_error(body: bytes) -> ErrorFacts:
     if text[:1] == "<":
         title = _page_title(text)
         return ErrorFacts(kind="html", message=title, text=title)
-    words = " ".join((value if isinstance(value, str) else text).split())[:MAX_TEXT]
+    words = _one_line(value if isinstance(value, str) else text)[:MAX_TEXT]
     return ErrorFacts(kind="text" if words else "empty", message=words, text=words)
 
 
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _json(text: str) -> object:
+    """Return the value of a text that is JSON, `None` of another; raises `TooDeep`."""
     try:
         value = loads(text.encode("utf-8", "surrogatepass"), _JSON)
         # Lone halves of surrogate pairs may stand in any text and in any name; from here on they are U+FFFD (S5).
         return _JSON.decode(dumps(value)) if _HALF.search(text) else value
-    except (msgspec.DecodeError, TooDeep):
+    except msgspec.DecodeError:
         return None
+
+
+def _json_inside(text: str) -> object:
+    """Return the first JSON object within a sentence, `None` where none is complete.
+
+    LiteLLM says: litellm.BadRequestError: XException - {"error":{"message":"…","code":"…"}}. Received Model Group=y
+    """
+    start = text.find('{"')
+    if start < 0:
+        return None
+    try:
+        value: object = _STANDARD.raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
+    return value
 
 
 def _is_container(value: object) -> bool:
@@ -196,13 +223,27 @@ class _Reader:
 
     def _string(self, value: str, depth: int) -> None:
         # OpenRouter's metadata.raw and some proxies' error strings hold the upstream's JSON as text.
-        inner = _json(value) if value.lstrip()[:1] in ("{", "[") else None
+        try:
+            inner = _json(value) if value.lstrip()[:1] in ("{", "[") else None
+        except TooDeep:
+            inner = None
         if inner is not None:
             self.read(inner, depth + 1)
-        else:
-            sentence = " ".join(value.split())
-            if sentence and sentence not in self._sentences:
-                self._sentences.append(sentence)
+            return
+        sentence = _one_line(value)
+        if sentence and sentence not in self._sentences:
+            self._sentences.append(sentence)
+            self._codes_inside(value, depth)
+
+    def _codes_inside(self, sentence: str, depth: int) -> None:
+        """Take the codes of an upstream's error that a gateway put into its own sentence, which says the rest."""
+        wire = _as(_json_inside(sentence), _Wire)
+        if wire is None or not _is_container(wire.error):
+            return
+        reader = _Reader()
+        reader.read(wire.error, depth + 1)
+        self._words += reader._words
+        self._types += reader._types
 
     def _object(self, wire: _Wire, depth: int) -> None:
         self._codes(wire)
@@ -244,10 +285,10 @@ class _Reader:
 
     def _word(self, word: object, into: list[str]) -> None:
         if isinstance(word, str) and word.strip() and word != "error":
-            # {"type": "error", "error": {…}} only says that this is one.
-            into.append(word)
+            # {"type": "error", "error": {…}} only says that this is one; a number that is an HTTP status, LiteLLM's
+            # "code": "400" too, tells less than a type beside it.
+            (into if _status(word) is None else self._numbers).append(word)
         elif isinstance(word, int) and not isinstance(word, bool):
-            # A number that is an HTTP status tells less than a type beside it.
             (self._numbers if _is_status(word) else into).append(str(word))
 
     def _hints(self, wire: _Wire) -> None:
@@ -287,7 +328,8 @@ class _Reader:
             codes=codes,
             provider_code=codes[0] if codes else None,
             named_status=self._status,
-            text=" \n".join((*self._sentences, *self._evidence))[: 2 * MAX_TEXT],
+            # Quotes of JSON inside a sentence are escaped; the patterns know the message as its sender wrote it.
+            text=" \n".join((*self._sentences, *self._evidence)).replace('\\"', '"')[: 2 * MAX_TEXT],
             retry_after_ms=self._delay_ms,
             reset_at_ms=self._reset_at_ms,
             request_id=self._request_id,

@@ -2,26 +2,31 @@
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final
 
 import msgspec
 
+from limen.adapters.kit.errors import _sentences as sentences
 from limen.adapters.kit.errors import _tables as tables
 from limen.adapters.kit.errors._body import ErrorFacts, read_error
 from limen.adapters.kit.errors._headers import delay_ms, request_id, retry_after_ms, should_retry
-from limen.contract import Failure, Phase, codes, http_code, replace_surrogates, scrub
+from limen.contract import MAX_DEPTH, Failure, Phase, codes, http_code, replace_surrogates, scrub
 
 _MAX_MESSAGE: Final = 1_000
 _MAX_WORD: Final = 200
+
+_WHICH_ADDRESS: Final = "; is base_url what stands before the wire's path?"
+# FastAPI: Not Found; Go: 404 page not found; llama.cpp: File Not Found; Azure: Resource not found [R] [NQ348].
+_BARE_404: Final = re.compile(r"(?:404[: ] ?)?(?:(?:page|file|resource|route|path) )?not found[.:]?", re.IGNORECASE)
 
 
 class ErrorRow(msgspec.Struct, frozen=True):
     """One exception that a dialect makes: where all of its conditions hold, the failure has this code.
 
     `status` and `words` (codes, types and status words of the provider, lower-case) are empty where anything will
-    do; `hint` asks for a retry delay to be there or not; `bare` asks for a body that says nothing.
+    do; `sentence` is searched for in the messages; `hint` asks for a retry delay to be there or not.
     """
 
     code: str
@@ -29,7 +34,6 @@ class ErrorRow(msgspec.Struct, frozen=True):
     words: frozenset[str] = frozenset()
     sentence: re.Pattern[str] | None = None
     hint: bool | None = None
-    bare: bool = False
 
     def matches(self, facts: ErrorFacts, status: int | None, *, hinted: bool) -> bool:
         """Whether this row speaks of that error."""
@@ -38,15 +42,14 @@ class ErrorRow(msgspec.Struct, frozen=True):
             and (not self.words or not self.words.isdisjoint(_lower(facts)))
             and (self.sentence is None or self.sentence.search(facts.text) is not None)
             and (self.hint is None or self.hint == hinted)
-            and (not self.bare or not (facts.text or facts.codes))
         )
 
 
 class ErrorRules(msgspec.Struct, frozen=True):
     """What one dialect says of its errors: rows, first match wins, before every shared table.
 
-    `delays` are patterns with a group `n` and a group `unit` that find a delay in a message, for providers that
-    name it nowhere else (E3).
+    `delays` are patterns that find a delay such as "in 6m0.5s" in a message, for providers that name it nowhere else
+    (E3).
     """
 
     rows: tuple[ErrorRow, ...] = ()
@@ -54,6 +57,43 @@ class ErrorRules(msgspec.Struct, frozen=True):
 
 
 NO_RULES: Final = ErrorRules()
+
+OWN_CODES: Final = (
+    codes.AUTH,
+    codes.QUOTA,
+    codes.RATE_LIMIT,
+    codes.CONTEXT_WINDOW_EXCEEDED,
+    codes.INVALID_REQUEST,
+    codes.MODEL_NOT_FOUND,
+    codes.CONTENT_FILTER,
+    codes.OVERLOADED,
+    codes.SERVER,
+    codes.TIMEOUT,
+)
+"""Codes that a provider's answer can have (E3), so that a route's own sentences may name them."""
+
+
+def own_rules(own: Iterable[tuple[str, str]], rules: ErrorRules = NO_RULES) -> ErrorRules:
+    """Return rules whose first rows are a route's own sentences, each a pattern and the code that it means.
+
+    A pattern is a regular expression, compared without case with the messages of an error; the first that is found
+    decides, before every row of `rules`. Raises `ValueError` that names the entry, as in `errors[0].match`, for a
+    pattern that does not compile or that every text has, and for a code that no provider's answer can have.
+    """
+    return ErrorRules(tuple(_own_row(index, *entry) for index, entry in enumerate(own)) + rules.rows, rules.delays)
+
+
+def _own_row(index: int, pattern: str, code: str) -> ErrorRow:
+    where = f"errors[{index}]"
+    if code not in OWN_CODES:
+        raise ValueError(f"{where}.code is {code!r}; it is one of {', '.join(OWN_CODES)}")
+    try:
+        compiled = re.compile(pattern, re.IGNORECASE)
+    except (re.error, RecursionError, OverflowError) as fault:
+        raise ValueError(f"{where}.match is no regular expression: {fault}") from None
+    if compiled.search("") is not None:
+        raise ValueError(f"{where}.match is {pattern!r}, which every text has; name some of the message's words")
+    return ErrorRow(code, sentence=compiled)
 
 
 def classify_answer(
@@ -69,7 +109,10 @@ def classify_answer(
     delay = retry_after_ms(lower, now=moment)
     if delay is None:
         delay = _body_delay_ms(facts, rules, moment)
-    code = judge(facts, status if status >= 300 else _named_status(facts), rules=rules, hinted=delay is not None)
+    if status < 300:
+        code = _event_code(facts, rules, delay)
+    else:
+        code = judge(facts, status, rules=rules, hinted=delay is not None)
     code = code or codes.SERVER
     if delay is None:
         delay = delay_ms(code, lower, now=moment)
@@ -92,14 +135,14 @@ def classify_event(
     """Say what an error inside a well-formed stream means: in-band, `SERVER` where nothing says better (E1, W1).
 
     `payload` is the event's data: the whole chunk, the error object alone, or text. A number in it that is an HTTP
-    status is judged as one, but `Failure.status` stays absent: this answer's status was 200.
+    status is judged as one, but `Failure.status` stays absent: this answer's status was 200. JSON past the depth limit
+    is `MALFORMED_RESPONSE` (S2).
     """
     facts = read_error(payload)
     delay = _body_delay_ms(facts, rules, time.time() if now is None else now)
-    code = judge(facts, _named_status(facts), rules=rules, hinted=delay is not None)
     return Failure(
         message=_message(facts, None, {}),
-        code=code or codes.SERVER,
+        code=_event_code(facts, rules, delay) or codes.SERVER,
         phase=phase,
         provider_code=_word(facts.provider_code),
         provider_retry_after_ms=delay,
@@ -107,31 +150,41 @@ def classify_event(
     )
 
 
+def _event_code(facts: ErrorFacts, rules: ErrorRules, delay: int | None) -> str | None:
+    """Return the code of an error that came under HTTP 200."""
+    if facts.too_deep:
+        return codes.MALFORMED_RESPONSE
+    return judge(facts, _named_status(facts), rules=rules, hinted=delay is not None)
+
+
 def judge(facts: ErrorFacts, status: int | None, *, rules: ErrorRules = NO_RULES, hinted: bool = False) -> str | None:
-    """Return the stable code, or `None` where nothing is known, not even a status."""
+    """Return the stable code, or `None` where nothing is known, not even a status (E3).
+
+    The order: the dialect's rows, AUTH by the provider's code, QUOTA, CONTEXT_WINDOW_EXCEEDED, CONTENT_FILTER,
+    MODEL_NOT_FOUND, and the status, of which a 5xx may still be the request's fault.
+    """
     for row in rules.rows:
         if row.matches(facts, status, hinted=hinted):
             return row.code
     words = frozenset(_lower(facts))
-    throttled = _says(facts, tables.THROTTLING)
+    throttled = _says(facts, sentences.THROTTLING)
     if words & tables.AUTH_CODES:
         return codes.AUTH
     if _is_quota(facts, words, hinted=hinted):
         return codes.QUOTA
-    if words & tables.CONTEXT_CODES:
+    if words & tables.CONTEXT_CODES or (not throttled and _is_overflow(facts, status)):
         return codes.CONTEXT_WINDOW_EXCEEDED
-    # A 413 is about bytes unless a code says otherwise.
-    if status != 413 and not throttled and _says(facts, tables.CONTEXT):
-        return codes.CONTEXT_WINDOW_EXCEEDED
-    if status == 400 and not throttled and _says(facts, tables.WEAK_CONTEXT):
-        return codes.CONTEXT_WINDOW_EXCEEDED
-    if words & tables.FILTER_CODES or _says(facts, tables.FILTERED):
+    if words & tables.FILTER_CODES or _says(facts, sentences.FILTERED):
         return codes.CONTENT_FILTER
-    if words & tables.MODEL_CODES or _says(facts, tables.UNKNOWN_MODEL):
+    if words & tables.MODEL_CODES or _says(facts, sentences.UNKNOWN_MODEL):
         return codes.MODEL_NOT_FOUND
     if status is None and throttled:
         return codes.RATE_LIMIT
-    return status_code(status, overloaded=bool(words & tables.OVERLOAD_CODES) or _says(facts, tables.OVERLOADED))
+    if (status is None or status >= 500) and _says(facts, sentences.WRONG_REQUEST):
+        return codes.INVALID_REQUEST
+    if status == 429 and words & tables.OVERLOAD_CODES:
+        return codes.OVERLOADED
+    return status_code(status, overloaded=bool(words & tables.OVERLOAD_CODES) or _says(facts, sentences.OVERLOADED))
 
 
 def _named_status(facts: ErrorFacts) -> int | None:
@@ -150,22 +203,26 @@ def status_code(status: int | None, *, overloaded: bool = False) -> str | None:
     return tables.STATUS_CODES.get(status) or (codes.SERVER if status >= 500 else http_code(status))
 
 
+def _is_overflow(facts: ErrorFacts, status: int | None) -> bool:
+    return _says(facts, sentences.CONTEXT) or (status == 400 and _says(facts, sentences.WEAK_CONTEXT))
+
+
 def _is_quota(facts: ErrorFacts, words: frozenset[str], *, hinted: bool) -> bool:
-    if words & tables.QUOTA_CODES or _says(facts, tables.HARD_QUOTA):
+    if words & tables.QUOTA_CODES or _says(facts, sentences.HARD_QUOTA):
         return True
-    if not _says(facts, tables.SOFT_QUOTA):
+    if not _says(facts, sentences.SOFT_QUOTA):
         return False
     # Without a word for what is exhausted, a delay or "per minute" makes it throttling.
-    return not hinted and not _says(facts, tables.PER_MINUTE)
+    return not hinted and not _says(facts, sentences.PER_MINUTE)
 
 
 @cache
-def _compiled(sentences: tables.Sentences) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{sentence})" for sentence in sentences), re.IGNORECASE)
+def _compiled(table: sentences.Sentences) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{sentence})" for sentence in table), re.IGNORECASE)
 
 
-def _says(facts: ErrorFacts, sentences: tables.Sentences) -> bool:
-    return _compiled(sentences).search(facts.text) is not None
+def _says(facts: ErrorFacts, table: sentences.Sentences) -> bool:
+    return _compiled(table).search(facts.text) is not None
 
 
 def _lower(facts: ErrorFacts) -> tuple[str, ...]:
@@ -203,11 +260,15 @@ def _word(word: str | None) -> str | None:
 def _message(facts: ErrorFacts, status: int | None, headers: Mapping[str, str]) -> str:
     if facts.message and facts.kind != "html":
         text = scrub(replace_surrogates(facts.message))
+        if status == 404 and _BARE_404.fullmatch(text):
+            text += _WHICH_ADDRESS
         return text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE - 1]}…"
     if status is None:
         said = "the stream carried an error without a message"
     else:
         said = f"the provider answered HTTP {status} without a message"
+    if facts.too_deep:
+        said += f", but with JSON nested more than {MAX_DEPTH} levels deep"
     if facts.kind == "html":
         media = headers.get("content-type", "text/html").partition(";")[0].strip()[:_MAX_WORD]
         said += f", but with a page ({scrub(media)})" + (f": {scrub(facts.message)}" if facts.message else "")
@@ -218,5 +279,5 @@ def _message(facts: ErrorFacts, status: int | None, headers: Mapping[str, str]) 
         target = _word(headers.get("location")) or "nowhere"
         said += f"; it redirects to {target}, and redirects are not followed: set base_url to where the API is"
     elif status == 404:
-        said += "; is base_url what stands before the wire's path?"
+        said += _WHICH_ADDRESS
     return said

@@ -23,6 +23,10 @@ from limen.contract import FrozenDict
 
 _EFFORT_FIELD: Final = FrozenDict[object]({"reasoning_effort": EFFORT})
 _EFFORT_NONE: Final = FrozenDict[object]({"reasoning_effort": "none"})
+# The chat templates' own switch: vLLM (https://docs.vllm.ai/en/stable/features/reasoning_outputs/, 2026-11) and SGLang
+# document it, and llama.cpp took it before `reasoning_effort: none` (ggml-org/llama.cpp#26045, 2026-07), so that it
+# works on old servers as on new ones.
+_THINKING_OFF: Final = FrozenDict[object]({"chat_template_kwargs": FrozenDict({"enable_thinking": False})})
 
 # https://openrouter.ai/docs/api-reference/chat-completion and /errors (SDK 1.3.84, 2026-10) [D]; streams of
 # 2025-11 … 2026-08 [R]. `cache_control` is for models that have explicit caching; the gateway drops it for others.
@@ -51,7 +55,9 @@ OPENROUTER: Final = Dialect(
     catalog="openrouter",
 )
 
-# https://console.groq.com/docs/openai and /errors (2026) [D]; streams of 2026-02 [R].
+# https://console.groq.com/docs/openai, /errors and /reasoning (2026-11) [D]; streams of 2026-02 [R]. `reasoning_format`
+# is `raw` unless asked for otherwise, which is thinking between <think> and </think> in the text; gpt-oss has no such
+# field, so none is sent and the text is read as it comes.
 GROQ: Final = Dialect(
     name="groq",
     vendor=vendors.GROQ,
@@ -61,7 +67,7 @@ GROQ: Final = Dialect(
     max_tools=128,
     tool_name=NAME,
     reasoning_back="reasoning",
-    reading=ReadingRules(error_places=("x_groq",)),
+    reading=ReadingRules(think_tags=True, error_places=("x_groq",)),
 )
 
 # https://docs.together.ai/docs/error-codes and /reference/chat-completions (2026) [D]; streams of 2026-01 [R].
@@ -77,14 +83,15 @@ TOGETHER: Final = Dialect(
     strict="refused",
 )
 
-# https://docs.fireworks.ai/api-reference/post-chatcompletions and /guides/inference-error-codes (2026) [D].
+# https://docs.fireworks.ai/api-reference/post-chatcompletions and /guides/inference-error-codes (2026-11) [D]: a cap
+# that does not fit beside the prompt is lowered without a word, unless an error is asked for.
 FIREWORKS: Final = Dialect(
     name="fireworks",
     vendor=vendors.FIREWORKS,
+    beside_max_tokens=FrozenDict({"context_length_exceeded_behavior": "error"}),
     max_stops=4,
     efforts=EffortRules(levels=("off", "low", "medium", "high"), level=_EFFORT_FIELD, off=_EFFORT_NONE),
     reasoning_back="reasoning_content",
-    # 412: the account is suspended, or an adapter could not be loaded [D]
 )
 
 # https://inference-docs.cerebras.ai/api-reference/chat-completions (2026-05) [D]; streams of 2026-05 [R].
@@ -111,14 +118,16 @@ HUGGINGFACE: Final = Dialect(
     vendor=vendors.HUGGINGFACE,
 )
 
-# https://docs.ollama.com/openai (2026) [D]: `tool_choice` is ignored, image addresses are refused.
+# https://docs.ollama.com/openai (2026) [D]: `tool_choice` is ignored, image addresses are refused. Ollama Cloud names
+# the efforts: 400 invalid reasoning value: 'xhigh' (must be "high", "medium", "low", "max", or "none")
+# [diegosouzapw/OmniRoute#10160]; a local server lowers others without a word.
 OLLAMA: Final = Dialect(
     name="ollama",
     vendor=vendors.OLLAMA,
     requires_key=False,
     refuses=FrozenDict({"parallel_tool_calls": UNDOCUMENTED}),
     efforts=EffortRules(
-        levels=("off", "minimal", "low", "medium", "high", "xhigh", "ultra", "max"),
+        levels=("off", "low", "medium", "high", "max"),
         level=_EFFORT_FIELD,
         off=_EFFORT_NONE,
     ),
@@ -133,6 +142,7 @@ VLLM: Final = Dialect(
     name="vllm",
     vendor=vendors.VLLM,
     requires_key=False,
+    efforts=EffortRules(level=_EFFORT_FIELD, off=_THINKING_OFF),
     reasoning_back="reasoning",
     reading=ReadingRules(stop_fields=("stop_reason",)),
 )
@@ -142,18 +152,21 @@ SGLANG: Final = Dialect(
     name="sglang",
     vendor=vendors.SGLANG,
     requires_key=False,
+    efforts=EffortRules(level=_EFFORT_FIELD, off=_THINKING_OFF),
     reasoning_back="reasoning_content",
     reading=ReadingRules(stop_fields=("matched_stop",)),
 )
 
 # https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md (2026-09) [D]; streams of 2026-02 … 08 [R].
-# Effort belongs to the chat template there.
+# Effort belongs to the chat template there; the levels are the server's own, and a template may know fewer.
 LLAMACPP: Final = Dialect(
     name="llamacpp",
     vendor=vendors.LLAMACPP,
     requires_key=False,
     efforts=EffortRules(
+        levels=("off", "minimal", "low", "medium", "high", "xhigh"),
         level=FrozenDict({"chat_template_kwargs": FrozenDict({"reasoning_effort": EFFORT})}),
+        off=_THINKING_OFF,
     ),
     reasoning_back="reasoning_content",
 )
@@ -165,6 +178,9 @@ LMSTUDIO: Final = Dialect(
     requires_key=False,
     refuses=FrozenDict({"parallel_tool_calls": UNDOCUMENTED}),
     response_formats=frozenset({"text", "json-schema"}),
+    efforts=EffortRules(
+        levels=("off", "minimal", "low", "medium", "high", "xhigh"), level=_EFFORT_FIELD, off=_EFFORT_NONE
+    ),
     tool_choices=frozenset({"auto", "none", "required"}),
     image_urls=False,
 )

@@ -44,7 +44,7 @@ class EffortRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CacheRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What asks for prompt caching: fields of the body, or a mark on text parts; `None` where nothing does."""
+    """The fields of the body, or the mark on text parts, that ask for prompt caching; `None` where nothing does."""
 
     short_fields: Mapping[str, object] | None = None
     long_fields: Mapping[str, object] | None = None
@@ -120,6 +120,8 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     # -- the request's fields
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    beside_max_tokens: Mapping[str, object] = FrozenDict()
+    """Fields that go with an output cap and keep the host from lowering it; `extra` may set them otherwise (Q1)."""
     seed_field: Literal["seed", "random_seed"] = "seed"
     stream_usage: bool = True
     """Whether `stream_options.include_usage` may be sent (Q207)."""

@@ -35,6 +35,10 @@ def _effort_field(levels: tuple[str, ...] | None, *, off: str | None = "none") -
 
 # https://platform.openai.com/docs/api-reference/chat (SDK 3.57.0, OpenAPI of 2026-08-21) [D]; the chat endpoint
 # rejects `max` on every model [R 2026-10]; ids over 40 characters are `string_above_max_length` [R].
+# https://developers.openai.com/api/docs/guides/prompt-caching (2026-11) [D]: prompts are cached for a while without
+# being asked, and no field asks for that on every model: gpt-5.5 and later refuse "in_memory", 400 "This model is
+# compatible only with 24h extended prompt caching", and only gpt-5.6 and later have `prompt_cache_options.ttl`, which
+# goes before this field there.
 OPENAI: Final = Dialect(
     name="openai",
     vendor=vendors.OPENAI,
@@ -46,7 +50,6 @@ OPENAI: Final = Dialect(
     files=FileRules(types=PDF | SOUNDS, ids=True),
     efforts=_effort_field(("off", "minimal", "low", "medium", "high", "xhigh")),
     cache=CacheRules(
-        short_fields=FrozenDict({"prompt_cache_retention": "in_memory"}),
         long_fields=FrozenDict({"prompt_cache_retention": "24h"}),
     ),
     strict="openai",
@@ -76,6 +79,10 @@ AZURE: Final = Dialect(
     tool_ids=ToolIdRule(max_length=40),
     reading=ReadingRules(end_marker="required"),
 )
+
+# https://learn.microsoft.com/azure/ai-foundry/openai/reference (2026-10) [D]: a token of Microsoft Entra ID goes into
+# `Authorization: Bearer` in place of `api-key`; the rest is Azure's.
+AZURE_ENTRA: Final = msgspec.structs.replace(AZURE, name="azure-entra", vendor=vendors.AZURE_ENTRA, key_header="bearer")
 
 # https://api-docs.deepseek.com/guides/thinking_mode and /quick_start/error_codes (2026-10) [D]; streams of 2026-06 [R].
 # Thinking is on by default; the server gives up after 10 minutes in its queue, sending comments meanwhile [D].
@@ -139,23 +146,25 @@ XAI: Final = Dialect(
     reasoning_back="reasoning_content",
 )
 
-# https://platform.moonshot.ai/docs/api/chat (2026-10) [D]; client code of 2026-08 … 2026-10 [C].
+# https://platform.moonshot.ai/docs/api/chat (2026-11) [D]; client code of 2026-08 … 2026-10 [C]. Tools and answers are
+# held to a schema; images are data URLs or uploaded files (ms://…). `required` is for K3: 400 "tool_choice 'required'
+# is incompatible with thinking enabled" from the other models while they think. K2.5 and later refuse every
+# temperature and top_p but their own; moonshot-v1 takes them, so the row sends them.
 MOONSHOT: Final = Dialect(
     name="moonshot",
     vendor=vendors.MOONSHOT,
     max_tokens_field="max_completion_tokens",
     refuses=FrozenDict({"seed": UNDOCUMENTED, "parallel_tool_calls": UNDOCUMENTED}),
     max_stops=5,
-    response_formats=frozenset({"text", "json"}),
     efforts=EffortRules(
         levels=("off", "low", "high", "max"),
         level=FrozenDict({"reasoning_effort": EFFORT}),
         off=FrozenDict({"thinking": FrozenDict({"type": "disabled"})}),
     ),
-    tool_choices=frozenset({"auto", "none"}),
-    strict="refused",
-    tool_name=re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}"),
+    tool_choices=frozenset({"auto", "none", "required"}),
+    tool_name=re.compile(r"[A-Za-z_][A-Za-z0-9_-]{2,63}"),
     max_tools=128,
+    image_urls=False,
     # 400 "text content is empty" for an empty text beside tool calls [C]
     empty_content="omit",
     reasoning_back="reasoning_content",
@@ -183,12 +192,13 @@ DASHSCOPE: Final = Dialect(
 )
 
 
-# https://docs.z.ai/api-reference/llm/chat-completion (2026-10) [D]; streams of 2026-06 [R].
+# https://docs.z.ai/api-reference/llm/chat-completion (2026-11) [D]: `seed` is there, `strict` is not; streams of
+# 2026-06 [R].
 ZAI: Final = Dialect(
     name="zai",
     vendor=vendors.ZAI,
     models_path=None,
-    refuses=FrozenDict({"seed": UNDOCUMENTED, "parallel_tool_calls": UNDOCUMENTED}),
+    refuses=FrozenDict({"parallel_tool_calls": UNDOCUMENTED}),
     max_stops=1,
     response_formats=frozenset({"text", "json"}),
     efforts=EffortRules(
@@ -197,6 +207,7 @@ ZAI: Final = Dialect(
         off=FrozenDict({"thinking": FrozenDict({"type": "disabled"})}),
     ),
     tool_choices=frozenset({"auto"}),
+    strict="refused",
     tool_name=NAME,
     max_tools=128,
     reasoning_back="reasoning_content",
@@ -221,17 +232,19 @@ MINIMAX: Final = Dialect(
     reading=ReadingRules(think_tags=True, error_places=("base_resp",)),
 )
 
-# https://docs.perplexity.ai/api-reference/chat-completions-post (2026) [D]; streams of 2025-11 … 2026-07 [R].
+# https://docs.perplexity.ai/api-reference/chat-completions-post (2026-11) [D]; streams of 2025-11 … 2026-07 [R].
+# sonar-reasoning-pro puts its thinking into the text, between <think> and </think> [D].
 PERPLEXITY: Final = Dialect(
     name="perplexity",
     vendor=vendors.PERPLEXITY,
     models_path=None,
-    refuses=FrozenDict(dict.fromkeys(("tools", "tool_choice", "parallel_tool_calls", "seed", "stop"), UNDOCUMENTED)),
+    refuses=FrozenDict(dict.fromkeys(("tools", "tool_choice", "parallel_tool_calls", "seed"), UNDOCUMENTED)),
     response_formats=frozenset({"text", "json-schema"}),
     efforts=_effort_field(("minimal", "low", "medium", "high"), off=None),
     merge_turns=True,
+    reading=ReadingRules(think_tags=True),
 )
 
 VENDORS: Final = (
-    OPENAI, AZURE, DEEPSEEK, DEEPSEEK_BETA, MISTRAL, XAI, MOONSHOT, DASHSCOPE, ZAI, MINIMAX, PERPLEXITY,
+    OPENAI, AZURE, AZURE_ENTRA, DEEPSEEK, DEEPSEEK_BETA, MISTRAL, XAI, MOONSHOT, DASHSCOPE, ZAI, MINIMAX, PERPLEXITY,
 )  # fmt: skip

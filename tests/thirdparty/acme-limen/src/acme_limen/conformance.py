@@ -160,7 +160,7 @@ def _part(part: Part, call: int) -> Iterator[dict[str, object] | Raw]:
             return
 
 
-WIRE: Final = WireDescription(mock=AcmeMock(), sse=False, no_arguments="{}")
+WIRE: Final = WireDescription(mock=AcmeMock(), sse=False)
 
 
 def make(endpoint: Endpoint) -> AcmeAdapter:
