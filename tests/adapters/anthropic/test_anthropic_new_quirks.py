@@ -19,13 +19,24 @@ from adapters.anthropic._messages_wire import (
     text,
     thinking,
 )
-from limen import repair_history
+from limen import open_runtime, repair_history
 from limen.adapters import BuildContext
 from limen.adapters.anthropic import WIRE, AnthropicAdapter, AnthropicOptions
 from limen.adapters.anthropic._adapter import codec_of
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.adapters.openai_chat import codec_of as chat_codec_of
-from limen.contract import ImageBlock, LlmError, TokenUsage, ToolCallBlock, WireReader, codes, tool_result, user
+from limen.contract import (
+    GenerateOptions,
+    ImageBlock,
+    LlmError,
+    TokenUsage,
+    ToolCallBlock,
+    WireReader,
+    codes,
+    tool_result,
+    user,
+)
+from limen.testing.server import MockProvider
 from limen.transport import HttpRequest
 
 
@@ -34,6 +45,25 @@ def used(first: object, *later: object) -> TokenUsage | None:
     reports = b"".join(event("message_delta", delta={}, usage=usage) for usage in later)
     body = started(usage=first) + text(0, "ok") + reports + event("message_delta", delta={"stop_reason": "end_turn"})
     return read_all_ways(body + event("message_stop")).response.usage
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "status", "code"),
+    [
+        ("rate_limit_error", "Extra usage is required for long context requests.", 429, codes.QUOTA),
+        ("invalid_request_error", "Output blocked by content filtering policy", 400, codes.CONTENT_FILTER),
+    ],
+    ids=["NQ316", "NQ322"],
+)
+def test_a_sentence_says_the_same_in_the_stream(kind: str, message: str, status: int, code: str) -> None:
+    """A plan without long context and the output filter have one code by status and as an event after text (E1)."""
+    error = {"type": kind, "message": message}
+    answer = WIRE.classify(status, {}, json.dumps({"type": "error", "error": error}).encode())
+    outcome = read_all_ways(started() + text(0, "a") + event("error", error=error))
+
+    assert outcome.response.text == "a"
+    assert outcome.finish.reason.failure is not None
+    assert (answer.code, outcome.finish.reason.failure.code) == (code, code)
 
 
 def test_NQ328_arguments_that_are_no_json() -> None:
@@ -187,3 +217,27 @@ def test_a_route_says_that_a_finish_word_always_comes(wanted: bool | None, found
     codec = chat_codec_of(OpenAIChatOptions(base_url="https://h.example/v1", require_finish=wanted))
 
     assert _ended(codec.reader()) == found
+
+
+@pytest.mark.parametrize(
+    ("adapter", "option"), [("anthropic-messages", "empty_signatures"), ("openai-chat", "require_finish")]
+)
+async def test_a_configured_route_sends_its_key_there(
+    adapter: str, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options of a route in a configuration reach the request and the reading of the answer."""
+    monkeypatch.setenv("GATEWAY_KEY", "k-123")
+    async with MockProvider() as mock:
+        route = {
+            "adapter": adapter,
+            "base_url": mock.base_url(adapter, "text"),
+            "api_key_env": "GATEWAY_KEY",
+            "options": {"key_header": "x-gateway-key", option: True},
+        }
+        async with open_runtime({"routes": {"mine": route}}) as llm:
+            response = await llm.complete(GenerateOptions("mine", "m", [user("hi")]))
+        headers = dict(mock.requests[0].headers)
+
+    assert response.finish.kind == "stop"
+    assert headers["x-gateway-key"] == "k-123"
+    assert not {"x-api-key", "authorization"} & headers.keys()

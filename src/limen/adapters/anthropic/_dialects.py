@@ -198,7 +198,6 @@ _ROWS: Final = (
     Dialect(
         name="llamacpp",
         vendor=vendors.LLAMACPP,
-        address="http://localhost:8080",
         requires_key=False,
         key_header="bearer",
         efforts=(),
