@@ -132,10 +132,13 @@ def check_file(writer: RequestWriter, block: FileBlock, path: str, rules: FileRu
 def check_result(writer: RequestWriter, block: ToolResultBlock, path: str) -> None:
     """Refuse a tool result that holds anything but text and images."""
     for number, part in enumerate(() if isinstance(block.content, str) else block.content):
-        inner: object = part
-        if not isinstance(inner, TextBlock | ImageBlock):
-            words = _WORDS.get(type(inner), f"a {type(inner).__name__}")
+        words = _no_part(part)
+        if words is not None:
             refuse_block(writer, f"{path}.content[{number}]", f"a tool result holds text and images, not {words}")
+
+
+def _no_part(part: object) -> str | None:
+    return None if isinstance(part, TextBlock | ImageBlock) else _WORDS.get(type(part), f"a {type(part).__name__}")
 
 
 # First bytes of the types that a wire takes (https://en.wikipedia.org/wiki/List_of_file_signatures, 2026-11).
