@@ -13,6 +13,9 @@ DATA = "data:application/pdf;base64,JVBERi0xLjc="
 WAV = FileBlock("audio/x-wav", b"RIFF1234WAVE", "a.wav")
 
 
+TAKERS = ("openai", "azure", "azure-entra", "openrouter")
+
+
 def part_of(block: FileBlock, dialect: str = "openai") -> object:
     """How a file stands on the wire, behind a text."""
     return body_of(dialect, messages=[user([TextBlock("q"), block])])["messages"][0]["content"][1]
@@ -72,7 +75,7 @@ def test_files_that_a_row_does_not_take(dialect: str, block: FileBlock, reason: 
     assert str(found) == f"messages[0].content[1] cannot be sent to route/m (dialect {dialect}): {reason}"
 
 
-@pytest.mark.parametrize("dialect", [name for name in DIALECTS if name not in ("openai", "azure", "openrouter")])
+@pytest.mark.parametrize("dialect", [name for name in DIALECTS if name not in TAKERS])
 def test_rows_that_take_no_file(dialect: str) -> None:
     """A row that says nothing of files takes none, in any form."""
     assert ROWS[dialect].files == NO_FILES
