@@ -129,24 +129,32 @@ def test_Q089_a_client_dropped_after_its_loop_makes_no_noise() -> None:
 
 
 async def test_Q091_twenty_refused_streams_at_once_leave_the_client_fit() -> None:
-    """A burst of 429 answers leaks no connection: their bodies are read, later calls are served by the same (K8)."""
+    """A burst of 429 answers leaks no connection: bodies are read, connections closed, later calls served (K8)."""
+
+    closed: list[Connection] = []
 
     async def script(connection: Connection) -> None:
-        while True:
-            received = await connection.request()
-            if b'"refuse"' in received.body:
-                await connection.send(sized(b"slow down", status=b"429 Too Many Requests"))
-            else:
-                await connection.send(CHUNKED + chunk(said("a") + END) + LAST)
+        received = await connection.request()
+        if b'"refuse"' in received.body:
+            await connection.send(sized(b"slow down", status=b"429 Too Many Requests"))
+            await connection.gone()
+            closed.append(connection)
+            if len(closed) == 20:
+                all_closed.set()
+        else:
+            await connection.send(CHUNKED + chunk(said("a") + END) + LAST)
+            await connection.gone()
 
+    all_closed = asyncio.Event()
     async with ByteServer(script) as server:
         llm, _ = served(server.url)
         async with llm:
             burst = (llm.stream(hello("refuse")).response() for _ in range(20))
             refused = await asyncio.gather(*burst, return_exceptions=True)
-            opened = server.connections
-            served_after = await asyncio.gather(*(llm.stream(hello()).response() for _ in range(opened)))
-            assert server.connections == opened
+            await asyncio.wait_for(all_closed.wait(), 5)
+            assert server.connections == 20
+            served_after = await asyncio.gather(*(llm.stream(hello()).response() for _ in range(20)))
+            assert server.connections == 40
     assert [error.code for error in refused if isinstance(error, LlmError)] == ["RATE_LIMIT"] * 20
     assert {response.text for response in served_after} == {"a"}
 

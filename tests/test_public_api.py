@@ -67,11 +67,11 @@ def test_a_name_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("statement", ["import limen", "from limen import GenerateOptions, LlmAdapter, user"])
 def test_import_loads_little(statement: str) -> None:
-    """`import limen` loads msgspec and the contract, and neither asyncio, aiohttp, tomllib nor typer."""
+    """`import limen` loads msgspec and the contract, and neither asyncio, httptools, tomllib nor typer."""
     code = f"{statement}\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
     loaded: set[str] = set(json.loads(run(code)))
 
-    assert loaded & {"asyncio", "aiohttp", "tomllib", "typer", "rich", "h11", "pytest"} == set()
+    assert loaded & {"asyncio", "httptools", "tomllib", "typer", "rich", "h11", "pytest"} == set()
     assert {name for name in loaded if name.startswith("limen.")} == {
         "limen._version",
         *(name for name in loaded if name.startswith("limen.contract")),
@@ -80,7 +80,7 @@ def test_import_loads_little(statement: str) -> None:
 
 def test_the_fixture_protocol_needs_no_http_client() -> None:
     """`import limen.fixture` loads no HTTP client (F18)."""
-    assert run("import limen.fixture, sys; print('aiohttp' in sys.modules)") == "False\n"
+    assert run("import limen.fixture, sys; print('httptools' in sys.modules)") == "False\n"
 
 
 def test_the_package_loads_values_alone() -> None:

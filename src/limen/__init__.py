@@ -2,7 +2,7 @@
 
 The vocabulary is loaded with the package. What needs an event loop or a connection (`LlmRuntime`, `open_runtime`,
 `Retry` …) and every submodule (`limen.sync`, `limen.fixture`, `limen.adapters`, `limen.testing` …) loads when it is
-first named, so `import limen` loads neither asyncio, aiohttp, tomllib nor typer.
+first named, so `import limen` loads neither asyncio, httptools, tomllib nor typer.
 """
 
 from typing import TYPE_CHECKING

@@ -15,12 +15,12 @@ from limen.contract import (
     AbortSignal,
     BatchSource,
     BlockStart,
-    CallFacts,
     Failure,
     Finish,
     FinishReason,
     Limits,
     LlmError,
+    ReplayDrop,
     ReportsCall,
     StreamChunk,
     TextDelta,
@@ -47,7 +47,7 @@ async def streaming(
     transport = Transport(None, timeouts or Timeouts(first_event=5), Limits())
     codec = ToyCodec()
 
-    async def begin(facts: CallFacts) -> HttpAnswer:
+    async def begin(dropped: list[ReplayDrop]) -> HttpAnswer:
         return await transport.open(post(server.url, body), signal=signal)
 
     async with ByteServer(script) as server:
@@ -151,7 +151,10 @@ async def test_a_connection_whose_body_ends_soon_serves_again() -> None:
     async with ByteServer(script) as server:
         for _ in range(3):
             call = WireCall(
-                lambda _facts: transport.open(post(server.url)), codec_reader(codec, None), codec.classify, lambda: 0.0
+                lambda _dropped: transport.open(post(server.url)),
+                codec_reader(codec, None),
+                codec.classify,
+                lambda: 0.0,
             )
             stream = WireStream(call)
             assert await collected(stream) == (chunks("a"), None)
@@ -326,7 +329,7 @@ async def test_a_connection_that_cannot_be_made() -> None:
         transport = Transport(None, Timeouts(), Limits())
         codec = ToyCodec()
         call = WireCall(
-            lambda _facts: transport.open(post("http://127.0.0.1:1")),
+            lambda _dropped: transport.open(post("http://127.0.0.1:1")),
             codec_reader(codec, None),
             codec.classify,
             lambda: 0,

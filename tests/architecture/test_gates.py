@@ -14,9 +14,9 @@ BIN = Path(sys.executable).parent
 # Each import-linter contract with a file and a line that breaks it.
 LAYER_VIOLATIONS = {
     "layers": ("contract/_usage.py", "import limen.runtime"),
-    "contract-is-closed": ("contract/_usage.py", "import aiohttp"),
+    "contract-is-closed": ("contract/_usage.py", "import httptools"),
     "only-adapters-touch-transport": ("runtime/_retry.py", "import limen.transport"),
-    "http-libraries": ("adapters/_pump.py", "import aiohttp"),
+    "http-libraries": ("adapters/_pump.py", "import httptools"),
     "adapters-independent": ("adapters/anthropic/__init__.py", "import limen.adapters.deepseek"),
     "adapters-shared": ("adapters/kit/__init__.py", "import limen.adapters._codec"),
     "adapter-anatomy": ("adapters/anthropic/_wire.py", "import limen.adapters.anthropic._adapter"),
@@ -48,7 +48,7 @@ INVENTED_VIOLATIONS = {
     "adapters-independent": ("_codec", "import limen.adapters.anthropic"),
     "adapter-anatomy": ("_wire", "import limen.adapters.invented._codec"),
     "pure-wire-code": ("_parse", "import asyncio"),
-    "http-libraries": ("_adapter", "import aiohttp"),
+    "http-libraries": ("_adapter", "import httptools"),
     "private": ("_wire", "import limen.contract._json"),
 }
 

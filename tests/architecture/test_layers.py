@@ -11,10 +11,10 @@ from _source import ROOT, SRC, modules, tree
 
 STANDARD = set(sys.stdlib_module_names)
 
-# Which third parties a folder may name; aiohttp is narrowed further by import-linter.
+# Which third parties a folder may name; httptools is narrowed further by import-linter.
 THIRD_PARTIES = {
     "contract": {"msgspec"},
-    "transport": {"msgspec", "aiohttp", "httptools", "yarl", "multidict"},
+    "transport": {"msgspec", "httptools", "python_socks"},
     "adapters": {"msgspec"},
     "runtime": {"msgspec"},
     "fixture": {"msgspec"},
@@ -131,7 +131,7 @@ def test_all_is_what_is_importable(name: str) -> None:
 @pytest.mark.parametrize("module", ["limen", "limen.contract", "limen.fixture"])
 def test_light_imports_stay_light(module: str) -> None:
     """Importing the vocabulary or the fixture protocol loads no HTTP client, TOML reader or command line."""
-    heavy = {"aiohttp", "httptools", "tomllib", "typer", "rich", "h11", "pytest"}
+    heavy = {"httptools", "tomllib", "typer", "rich", "h11", "pytest"}
     heavy |= set() if module == "limen.fixture" else {"asyncio"}
     code = f"import sys, {module}; print(sorted({heavy!r} & set(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -124,8 +124,8 @@ def test_the_proxy_of_an_address() -> None:
 
 
 def test_a_proxy_of_another_kind() -> None:
-    """A SOCKS proxy is refused in words that help, and without the password in it."""
-    proxies = Proxies(https="socks5://user:canary@p:1")
+    """A proxy of an unknown kind is refused in words that help, and without the password in it."""
+    proxies = Proxies(https="ftp://user:canary@p:1")
 
     with pytest.raises(LlmError) as caught:
         proxies.of("https://a/")

@@ -298,7 +298,7 @@ def test_the_kit_imports_no_pytest_and_no_adapter() -> None:
     """The judge and the provider can be used where pytest is not installed, and know no adapter."""
     program = (
         "import sys; import limen.testing.conformance, limen.testing.server; "
-        "print(sorted(name for name in sys.modules if name.split('.')[0] in ('pytest', 'aiohttp') "
+        "print(sorted(name for name in sys.modules if name.split('.')[0] in ('pytest', 'httptools') "
         "or name.startswith(('limen.adapters', 'limen._compose', 'limen.transport'))))"
     )
 

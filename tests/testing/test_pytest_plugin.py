@@ -106,7 +106,7 @@ def test_the_plugin_needs_no_h11() -> None:
     """Where limen is installed without its extra, pytest still starts: the plugin loads neither server nor h11."""
     program = (
         "import sys; sys.modules['h11'] = None; import limen.testing.pytest_plugin; "
-        "print([name for name in sys.modules if name in ('aiohttp', 'limen.testing.server')])"
+        "print([name for name in sys.modules if name in ('httptools', 'limen.testing.server')])"
     )
 
     assert python(program) == "[]"

@@ -1,9 +1,16 @@
 """What transport tests share."""
 
+import asyncio
+import importlib
+import os
 import ssl
 
 import pytest
 import trustme
+
+if os.environ.get("LIMEN_TEST_LOOP") == "uvloop":
+    # Every test of this folder on uvloop; test_uvloop.py starts such a run.
+    asyncio.set_event_loop_policy(importlib.import_module("uvloop").EventLoopPolicy())
 
 
 @pytest.fixture(scope="session")

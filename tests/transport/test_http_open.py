@@ -203,6 +203,39 @@ async def test_a_coding_that_cannot_be_decoded_is_named() -> None:
     assert "br" in str(failure)
 
 
+@pytest.mark.parametrize("value", ["a\r\nx-b: c", "a\nb", "a\rb", "a\0b", "sk-\udc80-secret"])
+async def test_a_header_that_is_not_one_line(value: str) -> None:
+    """A header that would begin another one, or cannot be encoded, is refused before anything is sent, and not shown
+    (INVALID_CONFIG, E5).
+    """
+    async with ByteServer(serve_sized) as server, transport() as client:
+        failure = await failure_of(client, HttpRequest("POST", f"{server.url}/x", [("x-a", value)], b"{}"))
+        assert (facts(failure), server.connections) == ((codes.INVALID_CONFIG, "resolve"), 0)
+    assert failure.__cause__ is failure.__context__ is None
+    assert "secret" not in f"{failure!r}"
+
+
+async def test_an_address_in_another_script() -> None:
+    """A path outside ASCII is sent in percent form; a host in its ASCII form, with its port where it has one."""
+    async with ByteServer(serve_sized) as server, transport() as client:
+        request = HttpRequest("GET", f"{server.url}/café?q=é", [], b"")
+        assert await drained(await client.open(request)) == (b"ok", None)
+        (received,) = server.requests
+    assert received.line == "GET /caf%C3%A9?q=%C3%A9 HTTP/1.1"
+    assert "content-length" not in received.headers
+    async with transport() as client:
+        failure = await failure_of(client, post("http://bücher.invalid:81"))
+    assert "http://xn--bcher-kva.invalid:81" in str(failure)
+
+
+async def test_an_unknown_host_is_not_tried_again() -> None:
+    """A name that does not exist is nothing that a second try can mend (E3)."""
+    async with transport() as client:
+        failure = await failure_of(client, post("http://nowhere.invalid"))
+    if "Temporary failure" not in str(failure):
+        assert failure.failure.should_retry is False
+
+
 async def test_a_key_never_shows_in_an_exception() -> None:
     """What the client raises knows the request's headers; no link of the chain shows the key (E5)."""
     key = "sk-limen-test-0123456789abcdef"

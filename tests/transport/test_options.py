@@ -1,13 +1,11 @@
 """Transport options: proxies, their passwords, and which hosts go without."""
 
-import asyncio
 import base64
 
-import aiohttp
 import pytest
 
-from limen.contract import LlmError, codes, scrub
-from limen.transport import TransportOptions, is_loopback
+from limen.contract import LlmError, codes, is_loopback, scrub
+from limen.transport import TransportOptions
 from transport._byte_server import ByteServer, Connection, sized
 from transport._client import drained, facts, failure_of, post, stay, transport
 
@@ -42,7 +40,7 @@ def test_without_a_proxy_every_host_goes_straight() -> None:
     assert TransportOptions().proxy_for("api.example") is None
 
 
-@pytest.mark.parametrize("proxy", ["", "proxy:3128", "socks5://proxy:1080", "http://", "http://[::1", "http://a:x"])
+@pytest.mark.parametrize("proxy", ["", "proxy:3128", "socks6://proxy:1080", "http://", "http://[::1", "http://a:x"])
 def test_a_proxy_that_is_none(proxy: str) -> None:
     """A proxy that cannot be used is refused when it is given."""
     with pytest.raises(LlmError) as caught:
@@ -53,7 +51,7 @@ def test_a_proxy_that_is_none(proxy: str) -> None:
 def test_a_proxys_password_is_a_secret() -> None:
     """Neither the repr nor any later text shows it (E5)."""
     options = TransportOptions(proxy="http://user:pr0xy-passw0rd@proxy.example:3128")
-    assert repr(options) == "TransportOptions(proxy='http://proxy.example:3128', no_proxy=(), ssl=False, session=False)"
+    assert repr(options) == "TransportOptions(proxy='http://proxy.example:3128', no_proxy=(), ssl=False)"
     assert "pr0xy" not in scrub("failed with pr0xy-passw0rd")
 
 
@@ -109,19 +107,3 @@ async def test_a_proxy_that_is_not_there() -> None:
         failure = await failure_of(client, post("http://api.invalid"))
     assert facts(failure) == (codes.TRANSPORT, "connect")
     assert "proxy" in str(failure)
-
-
-async def test_a_session_of_the_callers_own() -> None:
-    """The caller's session is used, with its own settings, and left open (K8)."""
-
-    async def script(connection: Connection) -> None:
-        while True:
-            await connection.request()
-            await connection.send(sized(b"ok"))
-
-    async with ByteServer(script) as server, aiohttp.ClientSession(headers={"x-mine": "1"}) as session:
-        async with transport(options=TransportOptions(session=session)) as client:
-            assert await drained(await client.open(post(server.url))) == (b"ok", None)
-        assert not session.closed
-        assert server.requests[0].headers["x-mine"] == "1"
-        await asyncio.sleep(0)

@@ -295,3 +295,15 @@ def test_a_large_event_in_small_reads() -> None:
         assert decoder.feed(piece) == []
     (found,) = decoder.feed(b'"}\n\n')
     assert len(found.data) == 8 * 1024 * 1024 + 8
+
+
+def test_event_names_do_not_outlive_their_body() -> None:
+    """What a body calls its events is kept for that body alone, and within bounds (S2)."""
+    decoder = SseDecoder()
+    for number in range(1_000):
+        (event,) = decoder.feed(b"event: name-%d\ndata: {}\n\n" % number)
+        assert event == SseEvent(f"name-{number}", b"{}")
+    (long,) = decoder.feed(b"event: " + b"n" * 1_000_000 + b"\ndata: {}\n\n")
+    assert (long.event, len(decoder._names)) == ("n" * 1_000_000, 64)
+    assert sum(map(len, decoder._names)) < 64 * 128
+    assert SseDecoder()._names == {}

@@ -14,13 +14,13 @@ from limen.adapters._pump import WireCall, WireStream, completed
 from limen.adapters.kit import BuildContext
 from limen.contract import (
     AbortSignal,
-    CallFacts,
     CredentialSource,
     Failure,
     GenerateOptions,
     LlmAdapter,
     LlmError,
     ModelInfo,
+    ReplayDrop,
     RetryPolicy,
     StaticCredential,
     Timeouts,
@@ -67,10 +67,10 @@ class WireAdapter(LlmAdapter):
         fault = _fault(options)
         asked: list[str] = []
 
-        async def begin(facts: CallFacts) -> HttpAnswer:
+        async def begin(dropped: list[ReplayDrop]) -> HttpAnswer:
             if fault is not None:
                 raise fault
-            request = await self._request(options, facts)
+            request = await self._request(options, dropped)
             asked.append(request.url)
             return await self._transport.open(request, signal=options.signal)
 
@@ -128,11 +128,11 @@ class WireAdapter(LlmAdapter):
         """Close the adapter's connections of the running loop. Idempotent."""
         await self._transport.aclose()
 
-    async def _request(self, options: GenerateOptions, facts: CallFacts) -> HttpRequest:
+    async def _request(self, options: GenerateOptions, dropped: list[ReplayDrop]) -> HttpRequest:
         model = self._models.get(options.model)
         context = BuildContext(model, self._max_tokens(model))
         written = build(self._codec, options, context)
-        facts.replay_dropped = context.replay_dropped
+        dropped += context.replay_dropped
         signal = options.signal
         if signal is not None and signal.aborted:
             raise LlmError("the call was aborted before it was sent", codes.ABORTED, phase="resolve")

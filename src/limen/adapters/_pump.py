@@ -18,6 +18,7 @@ from limen.contract import (
     Finish,
     LlmError,
     Phase,
+    ReplayDrop,
     StreamChunk,
     WireReader,
     codes,
@@ -32,12 +33,12 @@ SILENCE: Final = 5.0
 class WireCall(NamedTuple):
     """The parts of a call beside its connection: how to begin it, read it, and classify a refusal.
 
-    `begin` sends the request, or raises what is wrong with it; `reader` gets the answer's content type; `classify` and
-    `request_id` get lower-case header names and never raise. `clock` is the time of day, for retry hints that are
-    dates. `silence` is in seconds.
+    `begin` sends the request, or raises what is wrong with it, and adds replay state that was not used to the list it
+    gets; `reader` gets the answer's content type; `classify` and `request_id` get lower-case header names and never
+    raise. `clock` is the time of day, for retry hints that are dates. `silence` is in seconds.
     """
 
-    begin: Callable[[CallFacts], Awaitable[HttpAnswer]]
+    begin: Callable[[list[ReplayDrop]], Awaitable[HttpAnswer]]
     reader: Callable[[str | None], WireReader]
     classify: Callable[[int, Mapping[str, str], bytes], Failure]
     clock: Callable[[], float]
@@ -59,16 +60,18 @@ class WireStream:
         "_begun",
         "_call",
         "_chunks",
+        "_dropped",
         "_events",
+        "_facts",
         "_failure",
         "_may_end",
         "_over",
         "_reader",
-        "call_facts",
     )
 
     def __init__(self, call: WireCall) -> None:
-        self.call_facts = CallFacts()
+        self._dropped: list[ReplayDrop] = []
+        self._facts: CallFacts | None = None
         self._call = call
         self._answer: HttpAnswer | None = None
         self._reader: WireReader | None = None
@@ -78,6 +81,14 @@ class WireStream:
         self._failure: LlmError | None = None
         self._begun = False
         self._over = False
+
+    @property
+    def call_facts(self) -> CallFacts:
+        """Facts of the call so far, made when they are first needed."""
+        if self._facts is None:
+            self._facts = CallFacts()
+            self._facts.replay_dropped = self._dropped
+        return self._facts
 
     def __aiter__(self) -> "WireStream":
         return self
@@ -138,7 +149,7 @@ class WireStream:
     async def _begin(self) -> None:
         failure: LlmError | None = None
         try:
-            answer = await self._call.begin(self.call_facts)
+            answer = await self._call.begin(self._dropped)
             self._answer = answer
             if self._over:
                 # Left while the request was on its way.
@@ -165,7 +176,7 @@ class WireStream:
         facts.rate_limits = early.rate_limits
         facts.replay_dropped = early.replay_dropped + facts.replay_dropped
         self._reader = reader
-        self.call_facts = facts
+        self._facts = facts
 
     async def _refusal(self, answer: HttpAnswer) -> LlmError:
         call = self._call
@@ -180,6 +191,8 @@ class WireStream:
                 self.call_facts.first_event_ms = answer.since_sent_ms
             self._events = reader.events
             answer.event_arrived()
+        else:
+            answer.no_event()
         if reader.done:
             self._over = True
             answer.release()

@@ -32,17 +32,17 @@ class Proxies(msgspec.Struct, frozen=True):
     def of(self, base_url: str) -> str | None:
         """Return the proxy for an address, if any; this machine itself is never reached through one.
 
-        Raises `INVALID_CONFIG` for a proxy that is not http or https, such as a SOCKS one.
+        Raises `INVALID_CONFIG` for a proxy that is neither http, https nor SOCKS.
         """
         parts = urlsplit(base_url)
         scheme = parts.scheme
         proxy = self.http if scheme == "http" else self.https
         if proxy is None or is_loopback(parts.hostname or ""):
             return None
-        if urlsplit(proxy).scheme not in ("http", "https"):
+        if urlsplit(proxy).scheme not in ("http", "https", "socks4", "socks4a", "socks5", "socks5h"):
             raise LlmError(
-                f"the proxy for {scheme} in the environment is not an http:// or https:// address; set "
-                f"{scheme.upper()}_PROXY to one, list the host in NO_PROXY, or pass TransportOptions(session=…)",
+                f"the proxy for {scheme} in the environment is not an http://, https:// or socks5h:// address; set "
+                f"{scheme.upper()}_PROXY to one, or list the host in NO_PROXY",
                 codes.INVALID_CONFIG,
                 phase="resolve",
             )

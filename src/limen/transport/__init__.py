@@ -1,12 +1,12 @@
-"""Bytes and time: HTTP, deadlines, framing. Knows no messages, and is the only place that imports the HTTP client."""
+"""Bytes and time: HTTP/1.1 connections, deadlines, framing. Knows no messages; alone imports the HTTP parser."""
 
-from limen.transport._http import HttpAnswer, HttpRequest, Transport
-from limen.transport._options import TransportOptions, is_loopback
+from limen.transport._http import HttpAnswer, Transport
+from limen.transport._options import TransportOptions
+from limen.transport._request import HttpRequest
 
 __all__ = [
     "HttpAnswer",
     "HttpRequest",
     "Transport",
     "TransportOptions",
-    "is_loopback",
 ]

@@ -1,11 +1,10 @@
-"""The limits of time (T1): what is counted, and one timer per call that is re-armed only when it must be.
+"""The limits of time (T1) of one call, and the one timer that is re-armed only when it must be.
 
-Only waiting is counted: each limit has a budget that shrinks while the call waits for the peer, so a consumer may
-take as long as it likes between two reads. The `connect` limit is not kept here but by the HTTP client.
+Waiting for the peer is counted, and reading what holds no model event; the consumer's own time is not. So each limit
+has a budget that shrinks. The `connect` limit is kept where connections are made.
 
-A timer that is armed comes too early rather than too late: whatever the consumer takes moves the limits away from
-it. When it fires it looks whether a limit has passed, and is armed again if none has. So a wait costs two readings
-of the clock.
+A timer that is armed comes too early rather than too late: the consumer's time moves the limits away from it. When it
+fires it looks whether a limit has passed, and is armed again if none has.
 """
 
 import asyncio
@@ -18,9 +17,9 @@ from limen.contract import LlmError, Phase, Timeouts, codes
 class Deadlines:
     """The clock of one call: `wait` before each wait for the peer, `resume` after it.
 
-    `sent`, `answered` and `event` say how far the call has come (E6): the request is on its way, the head is here, a
-    model event is. When a limit passes while the call waits, `expire` is called with the failure. Where
-    `end_on_silence` was set, so long a wait is no failure but the end of the body (S6): `expire` gets `None`.
+    `sent`, `answered` and `event` say how far the call has come (E6). When a limit passes during a wait, `expire` is
+    called with the failure; where `end_on_silence` was set, that long without a model event is no failure but the end
+    of the body (S6): `expire` gets `None`.
     """
 
     __slots__ = (
@@ -28,9 +27,11 @@ class Deadlines:
         "_began",
         "_event_left",
         "_expire",
+        "_handed",
         "_handle",
         "_loop",
         "_silence",
+        "_silence_left",
         "_timeouts",
         "_total_left",
         "_waiting",
@@ -47,9 +48,11 @@ class Deadlines:
         self.phase: Phase = "connect"
         self.sent_at: float | None = None
         self._silence: float | None = None
+        self._silence_left = 0.0
         self._event_left = timeouts.first_event
         self._total_left = timeouts.total
         self._began = 0.0
+        self._handed = 0.0  # when bytes were handed over last
         self._waiting = False
         self._armed = False  # whether the timer comes soon enough for every limit
         self._handle: asyncio.TimerHandle | None = None
@@ -77,11 +80,14 @@ class Deadlines:
         if limit < self._event_left:
             self._armed = False
         self._event_left = limit
+        if self._silence is not None:
+            self._silence_left = self._silence
 
     def end_on_silence(self, seconds: float | None) -> None:
-        """From now on so long a wait is the end of the body; `None` takes that back."""
+        """From now on so long without a model event is the end of the body; `None` takes that back."""
         if seconds != self._silence:
             self._silence = seconds
+            self._silence_left = seconds or 0.0
             self._armed = False
 
     def wait(self) -> None:
@@ -96,11 +102,23 @@ class Deadlines:
         if not self._waiting:
             return
         self._waiting = False
-        spent = monotonic() - self._began
-        if self.sent_at is not None:
-            self._event_left -= spent
-        if self._total_left is not None:
-            self._total_left -= spent
+        now = self._handed = monotonic()
+        self._book(now - self._began)
+
+    def handed_over(self) -> None:
+        """Bytes are handed to the reader now; until it says what they held, nothing is counted."""
+        self._handed = monotonic()
+
+    def unproductive(self) -> bool:
+        """The bytes handed over last held no model event: count the time since. Says whether a limit has passed."""
+        now = monotonic()
+        self._book(now - self._handed)
+        self._handed = now
+        return (
+            self._event_left <= 0
+            or (self._total_left is not None and self._total_left <= 0)
+            or (self._silence is not None and self._silence_left <= 0)
+        )
 
     def stop(self) -> None:
         """The call is over: count nothing, hold no timer."""
@@ -108,6 +126,28 @@ class Deadlines:
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
+
+    def verdict(self) -> LlmError | None:
+        """Say which limit has passed."""
+        limits = self._timeouts
+        if self._total_left is not None and self._total_left <= 0:
+            message = f"the call took longer than {limits.total:g} s (timeouts.total), the consumer's own time aside"
+        elif self.phase != "headers" and self._silence is not None and self._silence_left <= 0:
+            return None
+        elif self._event_left > 0:
+            message = f"not a byte arrived for {limits.idle_bytes:g} s (timeouts.idle_bytes)"
+        elif self.phase == "mid-stream":
+            message = f"no model event arrived for {limits.idle_event:g} s (timeouts.idle_event)"
+        else:
+            message = f"no model event arrived within {limits.first_event:g} s of the request (timeouts.first_event)"
+        return LlmError(message, codes.TIMEOUT, phase=self.phase)
+
+    def _book(self, spent: float) -> None:
+        if self.sent_at is not None:
+            self._event_left -= spent
+        if self._total_left is not None:
+            self._total_left -= spent
+        self._silence_left -= spent
 
     def _left(self, *, soonest: bool = False) -> float | None:
         """Return how long the wait that began last may take in all, `None` for ever; `soonest` is a lower bound of
@@ -121,7 +161,7 @@ class Deadlines:
         if soonest or self.phase != "headers":
             left = min(left, self._timeouts.idle_bytes)
             if self._silence is not None:
-                left = min(left, self._silence)
+                left = min(left, self._silence_left)
         return left
 
     def _arm(self, left: float | None) -> None:
@@ -143,21 +183,5 @@ class Deadlines:
             self._arm(limit)
             self._armed = self.phase != "headers"
             return
-        waited = monotonic() - self._began
         self.resume()
-        self._expire(self._verdict(waited))
-
-    def _verdict(self, waited: float) -> LlmError | None:
-        """Say which limit a wait of this length has passed."""
-        limits = self._timeouts
-        if self._total_left is not None and self._total_left <= 0:
-            message = f"the call took longer than {limits.total:g} s (timeouts.total), the consumer's own time aside"
-        elif self.phase != "headers" and self._silence is not None and waited >= self._silence:
-            return None
-        elif self._event_left > 0:
-            message = f"not a byte arrived for {limits.idle_bytes:g} s (timeouts.idle_bytes)"
-        elif self.phase == "mid-stream":
-            message = f"no model event arrived for {limits.idle_event:g} s (timeouts.idle_event)"
-        else:
-            message = f"no model event arrived within {limits.first_event:g} s of the request (timeouts.first_event)"
-        return LlmError(message, codes.TIMEOUT, phase=self.phase)
+        self._expire(self.verdict())

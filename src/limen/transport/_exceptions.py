@@ -1,67 +1,106 @@
 """Foreign exceptions to `LlmError`, in one place (E1, E4, E5).
 
-Who is at fault can be read off the class: the address is wrong (`INVALID_CONFIG`), the peer cannot be reached or
-broke the connection (`TRANSPORT`), a limit passed (`TIMEOUT`), the peer sent what cannot be decoded
-(`MALFORMED_RESPONSE`) or ended the body too early (`STREAM_CLOSED`). What is none of the HTTP client's or the
-operating system's exceptions is a bug or the caller's own, and passes unchanged.
+The code tells who is at fault: the address is wrong (`INVALID_CONFIG`), the peer cannot be reached or broke the
+connection (`TRANSPORT`), a limit passed (`TIMEOUT`), the peer sent what cannot be decoded (`MALFORMED_RESPONSE`) or
+ended the body too early (`STREAM_CLOSED`). What is no exception of the network passes unchanged.
 """
 
-import asyncio
+import socket
 import ssl
-from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Final, NamedTuple
 
-import aiohttp
-from aiohttp import http_exceptions
+import httptools
 
 from limen.contract import LlmError, Phase, codes, foreign_text, safe_cause
 
 
 class Verdict(NamedTuple):
-    """What an exception class means: its code, the phase it proves (`None`: the call's own), and words."""
+    """The meaning of an exception: its code, the phase it proves (`None`: the call's own), words for the message, and
+    `should_retry`, which is `False` for what a second try cannot mend (E3).
+    """
 
     code: str
     phase: Phase | None
     says: str
+    should_retry: bool | None = None
 
+
+class ProxyRefusedError(Exception):
+    """The proxy answers, and does not let the connection through; `temporary` where it may do so later."""
+
+    def __init__(self, says: str, *, temporary: bool = False) -> None:
+        super().__init__(says)
+        self.temporary = temporary
+
+
+class ProxyUnreachableError(Exception):
+    """The proxy itself cannot be reached."""
+
+
+CLOSED: Final = Verdict(codes.TRANSPORT, None, "the connection was closed before an answer by")
+RESET: Final = Verdict(codes.TRANSPORT, None, "the connection was reset by")
+SHORT: Final = Verdict(codes.STREAM_CLOSED, None, "the body was ended too early by")
+NO_HTTP: Final = Verdict(codes.TRANSPORT, None, "not valid HTTP, from")
+BAD_FRAMING: Final = Verdict(codes.TRANSPORT, None, "invalid transfer encoding from")
+UNDECODABLE: Final = Verdict(codes.MALFORMED_RESPONSE, None, "cannot decode the answer of")
+
+_UNTRUSTED: Final = Verdict(
+    codes.TRANSPORT,
+    "connect",
+    "the certificate is not trusted (SSL_CERT_FILE, SSL_CERT_DIR or TransportOptions(ca_file=…) name a private CA) of",
+    should_retry=False,
+)
+# X509_V_ERR_…, of openssl/x509_vfy.h
+_OTHER_CERTIFICATE: Final = {
+    9: Verdict(codes.TRANSPORT, "connect", "the certificate is not valid yet of", should_retry=False),
+    10: Verdict(codes.TRANSPORT, "connect", "the certificate has expired of", should_retry=False),
+    62: Verdict(codes.TRANSPORT, "connect", "the certificate is for another name than", should_retry=False),
+    64: Verdict(codes.TRANSPORT, "connect", "the certificate is for another address than", should_retry=False),
+}
+_CLIENT_CERTIFICATE: Final = Verdict(
+    codes.TRANSPORT,
+    None,
+    "no client certificate, or one that is not taken (TransportOptions(client_cert_file=…) names one), says",
+    should_retry=False,
+)
+_UNKNOWN_HOST: Final = Verdict(codes.TRANSPORT, "connect", "the host name is not known of", should_retry=False)
+_PROXY_REFUSES: Final = Verdict(codes.TRANSPORT, "connect", "the proxy refuses to connect to", should_retry=False)
 
 # The first class that fits counts, so the special ones stand first.
 VERDICTS: Final[tuple[tuple[type[BaseException], Verdict], ...]] = (
-    (aiohttp.ConnectionTimeoutError, Verdict(codes.TIMEOUT, "connect", "no connection within timeouts.connect to")),
-    (aiohttp.ServerTimeoutError, Verdict(codes.TIMEOUT, None, "no answer in time from")),
-    (aiohttp.InvalidURL, Verdict(codes.INVALID_CONFIG, "resolve", "not a usable address:")),
-    (aiohttp.NonHttpUrlClientError, Verdict(codes.INVALID_CONFIG, "resolve", "not an http(s) address:")),
-    (aiohttp.ClientConnectorCertificateError, Verdict(codes.TRANSPORT, "connect", "the certificate is not trusted of")),
-    (aiohttp.ClientConnectorDNSError, Verdict(codes.TRANSPORT, "connect", "the host name is not known of")),
-    (
-        aiohttp.ClientProxyConnectionError,
-        Verdict(codes.TRANSPORT, "connect", "the proxy cannot be reached on the way to"),
-    ),
-    (aiohttp.ClientConnectorError, Verdict(codes.TRANSPORT, "connect", "cannot connect to")),
-    (aiohttp.ClientHttpProxyError, Verdict(codes.TRANSPORT, "connect", "the proxy refuses to connect to")),
-    (
-        aiohttp.ServerFingerprintMismatch,
-        Verdict(codes.TRANSPORT, "connect", "the certificate is not the pinned one of"),
-    ),
-    (http_exceptions.ContentEncodingError, Verdict(codes.MALFORMED_RESPONSE, None, "cannot decode the answer of")),
-    (aiohttp.ServerDisconnectedError, Verdict(codes.TRANSPORT, None, "the connection was closed before an answer by")),
-    (aiohttp.ClientPayloadError, Verdict(codes.STREAM_CLOSED, None, "the body was ended too early by")),
-    (aiohttp.ClientResponseError, Verdict(codes.TRANSPORT, None, "not an HTTP answer, from")),
-    (http_exceptions.HttpProcessingError, Verdict(codes.TRANSPORT, None, "not valid HTTP, from")),
-    (aiohttp.ClientError, Verdict(codes.TRANSPORT, None, "the connection broke to")),
+    (ProxyRefusedError, _PROXY_REFUSES),
+    (ProxyUnreachableError, Verdict(codes.TRANSPORT, "connect", "the proxy cannot be reached on the way to")),
+    (httptools.HttpParserError, NO_HTTP),
+    (httptools.HttpParserUpgrade, NO_HTTP),
+    (ssl.SSLCertVerificationError, _UNTRUSTED),
     (ssl.SSLError, Verdict(codes.TRANSPORT, None, "TLS failed with")),
-    (asyncio.TimeoutError, Verdict(codes.TIMEOUT, None, "no answer in time from")),
+    (socket.gaierror, Verdict(codes.TRANSPORT, "connect", "the host name cannot be looked up of")),
+    (TimeoutError, Verdict(codes.TIMEOUT, None, "no answer in time from")),
+    (ConnectionRefusedError, Verdict(codes.TRANSPORT, None, "cannot connect to")),
+    (ConnectionError, RESET),
     (OSError, Verdict(codes.TRANSPORT, None, "the connection broke to")),
 )
 
 
 def verdict_of(error: BaseException) -> Verdict | None:
-    """Return what an exception means, `None` for one that is not the network's."""
+    """Return the meaning of an exception, `None` for one that is not the network's."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _OTHER_CERTIFICATE.get(error.verify_code, _UNTRUSTED)
+    if isinstance(error, ssl.SSLError) and "ALERT" in (reason := str(getattr(error, "reason", "") or "")):
+        # TLS 1.3 tells it after the handshake: "TLSV13_ALERT_CERTIFICATE_REQUIRED", "TLSV1_ALERT_UNKNOWN_CA".
+        if "CERTIFICATE" in reason or "UNKNOWN_CA" in reason:
+            return _CLIENT_CERTIFICATE
+    elif isinstance(error, socket.gaierror) and error.errno in _NO_SUCH_HOST:
+        return _UNKNOWN_HOST
+    elif isinstance(error, ProxyRefusedError) and error.temporary:
+        return _PROXY_REFUSES._replace(should_retry=None)
     for kind, verdict in VERDICTS:
         if isinstance(error, kind):
             return verdict
     return None
+
+
+_NO_SUCH_HOST: Final = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 
 
 def translate(error: BaseException, *, phase: Phase, endpoint: str) -> LlmError | None:
@@ -69,57 +108,15 @@ def translate(error: BaseException, *, phase: Phase, endpoint: str) -> LlmError 
 
     `endpoint` is the address without path, query and user, fit to be shown.
     """
-    root = _content_encoding(error) or error
-    verdict = verdict_of(root)
-    if verdict is None:
-        return None
-    return failure(verdict, error, phase=phase, endpoint=endpoint)
+    verdict = verdict_of(error)
+    return None if verdict is None else failure(verdict, error, phase=phase, endpoint=endpoint)
 
 
-def failure(verdict: Verdict, error: BaseException, *, phase: Phase, endpoint: str) -> LlmError:
+def failure(verdict: Verdict, error: BaseException | None, *, phase: Phase, endpoint: str) -> LlmError:
     """Make the error of a verdict, with the exception that led to it as its cause."""
-    made = LlmError(f"{verdict.says} {endpoint}: {foreign_text(error)}", verdict.code, phase=verdict.phase or phase)
-    made.__cause__ = safe_cause(error)
+    why = "" if error is None else f": {foreign_text(error)}"
+    made = LlmError(
+        f"{verdict.says} {endpoint}{why}", verdict.code, phase=verdict.phase or phase, should_retry=verdict.should_retry
+    )
+    made.__cause__ = None if error is None else safe_cause(error)
     return made
-
-
-def _content_encoding(error: BaseException) -> BaseException | None:
-    for link in _causes(error):
-        if isinstance(link, http_exceptions.ContentEncodingError):
-            return link
-    return None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    link: BaseException | None = error
-    for _ in range(8):
-        if link is None:
-            return
-        yield link
-        link = link.__cause__
-
-
-class NetworkErrors:
-    """A context manager that takes a network's exception and keeps it, translated, in `failure`.
-
-    The caller raises it after the block, so the foreign exception is no `__context__` of it: a request's exception
-    knows the request's headers (E5). What is not the network's passes.
-    """
-
-    __slots__ = ("_endpoint", "_phase", "failure")
-
-    def __init__(self, phase: Callable[[], Phase], endpoint: str) -> None:
-        self._phase = phase
-        self._endpoint = endpoint
-        self.failure: LlmError | None = None
-
-    def __enter__(self) -> "NetworkErrors":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if error is None:
-            return False
-        self.failure = translate(error, phase=self._phase(), endpoint=self._endpoint)
-        return self.failure is not None

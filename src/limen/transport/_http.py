@@ -1,38 +1,23 @@
-"""HTTP requests and answers: what the rest of limen sees of the HTTP client.
+"""HTTP requests and answers: the face of the transport for the rest of limen.
 
-No connection limit, no cookies, no redirects, no environment (K6, K7, K8); streams ask for `identity`; whatever the
-client raises leaves as `LlmError` with its phase (E1, E6).
+No connection limit, no cookies, no redirects, no environment (K6, K7, K8); streams ask for `identity`; whatever goes
+wrong is an `LlmError` with its phase (E1, E6).
 """
 
 import asyncio
 import warnings
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping
 from time import monotonic
-from typing import NamedTuple
-from urllib.parse import urlsplit
 
-import aiohttp
 from msgspec.structs import replace
-from yarl import URL
 
 from limen.contract import WIRE_TAP, AbortSignal, Limits, LlmError, Timeouts, codes
-from limen.transport._exceptions import NetworkErrors
-from limen.transport._exchange import Exchange, RequestBody, Target
+from limen.transport._connect import connect, credential_of
+from limen.transport._connection import Connection
+from limen.transport._exchange import Exchange
 from limen.transport._options import TransportOptions
-from limen.transport._pool import Pools
-
-
-class HttpRequest(NamedTuple):
-    """One request, complete with its credentials; the repr shows none of them."""
-
-    method: str
-    url: str
-    headers: Sequence[tuple[str, str]]
-    body: bytes
-
-    def __repr__(self) -> str:
-        return f"HttpRequest({self.method}, {len(self.headers)} headers, {len(self.body)} bytes)"
+from limen.transport._pool import Pool, Pools
+from limen.transport._request import HttpRequest, Target, head_of, target_of
 
 
 class HttpAnswer:
@@ -44,64 +29,49 @@ class HttpAnswer:
 
     __slots__ = ("_error", "_exchange", "_limits", "headers", "status")
 
-    def __init__(self, exchange: Exchange, response: aiohttp.ClientResponse, limits: Limits) -> None:
-        self.status = response.status
-        self.headers: Mapping[str, str] = _lower(response.headers)
+    def __init__(self, exchange: Exchange, limits: Limits) -> None:
+        self.status = exchange.status
+        self.headers: Mapping[str, str] = exchange.headers
         self._exchange = exchange
         self._limits = limits
         self._error: BaseException | None = None
 
     async def read(self) -> bytes:
-        """Return what arrived, at least one byte; `b""` is the clean end of the body.
+        """Return what arrived, at least one byte and at most 64 KiB; `b""` is the clean end of the body.
 
         Every byte that arrived is handed over before a failure is raised (S4).
         """
         exchange = self._exchange
         if exchange.loop is not asyncio.get_running_loop():
             raise RuntimeError("a stream is read on the event loop that began it")
-        content = exchange.content
         if self._error is not None:
             raise self._error
-        if content is None:
-            return b""
-        deadlines = exchange.deadlines
-        failure: BaseException | None = None
-        deadlines.wait()
         try:
-            data = await content.readany()
-        except Exception as error:  # noqa: BLE001 - judged there; what is no network's is raised as it is
-            failure = exchange.diagnose(error)
-            data = exchange.left_over()
-        except BaseException:
-            exchange.kill(None)
+            data = await exchange.read()
+        except BaseException as error:
+            if isinstance(error, LlmError):
+                self._error = error
+            exchange.kill(error)
             raise
-        finally:
-            deadlines.resume()
-        if not data:
-            return self._end(failure)
-        exchange.received(data)
-        if failure is not None:
-            self._fail(failure)
+        if data:
+            exchange.received(data)
+            return data
+        self._error = exchange.ended()
+        if self._error is not None:
+            exchange.kill(self._error)
+            raise self._error
         return data
-
-    def _end(self, failure: BaseException | None) -> bytes:
-        failure = failure or self._exchange.ended()
-        if failure is None:
-            self._exchange.content = None
-            return b""
-        self._fail(failure)
-        raise failure
-
-    def _fail(self, failure: BaseException) -> None:
-        self._error = failure
-        self._exchange.kill(failure if isinstance(failure, LlmError) else None)
 
     def event_arrived(self) -> None:
         """Say that a model event was among the bytes: the limit between two of them begins anew (T1)."""
         self._exchange.deadlines.event()
 
+    def no_event(self) -> None:
+        """Say that no model event was among the bytes: the time since they were handed over counts too (T1)."""
+        self._exchange.no_event()
+
     def end_on_silence(self, seconds: float | None) -> None:
-        """From now on so long a silence is the clean end of the body, `None` takes that back (S6)."""
+        """From now on so long without a model event is the clean end of the body, `None` takes that back (S6)."""
         self._exchange.deadlines.end_on_silence(seconds)
 
     @property
@@ -147,7 +117,7 @@ class HttpAnswer:
 
     @property
     def readable(self) -> bool:
-        """Whether the connection is still this answer's."""
+        """Whether there may be more to read."""
         return not self._exchange.over
 
     def release(self) -> None:
@@ -188,90 +158,56 @@ class Transport:
         self._options = options or TransportOptions()
         self._timeouts = timeouts
         self._limits = limits
-        self._pools = Pools(self._options, timeouts)
+        self._pools = Pools()
 
     async def open(self, request: HttpRequest, *, signal: AbortSignal | None = None) -> HttpAnswer:
         """Send a request and wait for the answer's head, whatever its status.
 
-        Raises `LlmError`: `TRANSPORT`, `TIMEOUT` or `ABORTED`, with the phase that the call had come to (E6).
+        Raises `LlmError`: `TRANSPORT`, `TIMEOUT` or `ABORTED`, with the phase that the call had come to (E6), and
+        `INVALID_CONFIG` for an address or a header that cannot be sent.
         """
         if signal is not None and signal.aborted:
             raise LlmError("the call was aborted before it was sent", codes.ABORTED, phase="connect")
-        target = self._target(request.url)
-        pool = await self._pools.current()
-        pool.sweep()
+        target = target_of(request.url)
+        pool = self._pools.current() or await self._pools.start()
+        if pool.dropped:
+            pool.sweep()
         make_tap = WIRE_TAP.get()
         exchange = Exchange(pool, self._timeouts, target.endpoint, None if make_tap is None else make_tap())
         try:
             exchange.started(request.method, request.url, request.headers, request.body)
             if signal is not None:
                 exchange.watch(signal)
-            response = await self._send(exchange, request, target)
-            exchange.answered(response)
+            await self._send(exchange, request, target, pool)
+            exchange.answered()
         except BaseException as error:
-            exchange.kill(error if isinstance(error, LlmError) else None)
+            exchange.kill(error)
             raise
-        return HttpAnswer(exchange, response, self._limits)
+        return HttpAnswer(exchange, self._limits)
 
-    async def _send(self, exchange: Exchange, request: HttpRequest, target: Target) -> aiohttp.ClientResponse:
-        task = asyncio.current_task()
-        cancelling = 0 if task is None else task.cancelling()
-        errors = NetworkErrors(lambda: exchange.deadlines.phase, target.endpoint)
-        exchange.begin(task)
-        if not request.body:
-            exchange.deadlines.sent()
-        response: aiohttp.ClientResponse | None = None
-        try:
-            with errors:
-                response = await exchange.pool.session.request(
-                    request.method,
-                    URL(target.url, encoded=True),
-                    data=RequestBody(request.body, exchange.sending) if request.body else None,
-                    headers=[*request.headers, ("Accept-Encoding", "identity")],
-                    allow_redirects=False,
-                    timeout=exchange.pool.timeout,
-                    ssl=self._options.ssl or True,
-                    proxy=target.proxy,
-                )
-        except asyncio.CancelledError:
-            # Ours, to end the wait (as asyncio.timeout does it), or the caller's, which wins.
-            if exchange.verdict is None or task is None or task.uncancel() > cancelling:
-                raise
-        finally:
-            exchange.not_waiting()
-        if exchange.verdict is not None:
-            raise exchange.verdict
-        if response is None:
-            raise errors.failure or LlmError("the request gave no answer", codes.UNKNOWN, phase="headers")
-        return response
+    async def _send(self, exchange: Exchange, request: HttpRequest, target: Target, pool: Pool) -> None:
+        """Send the request and wait for the head; a request that the server cannot have seen goes out once more."""
+        proxy = self._options.proxy_for(target.host) if self._options.proxy is not None else None
+        absolute = proxy is not None and not target.tls and not proxy.startswith("socks")
+        credential = credential_of(proxy) if absolute and proxy is not None else None
+        head = head_of(request, target, absolute=absolute, proxy_credential=credential)
+        key = (target.tls, target.host, target.port, proxy)
+        connection = pool.connections.take(key)
+        if connection is not None and pool.connections.unsettled(connection):
+            connection = await pool.connections.settle(connection)
+        for last in (False, True):
+            if connection is None:
+                opening = connect(Connection(pool.connections, key), target, proxy, self._options)
+                connection = await exchange.connect(opening, self._timeouts.connect)
+            if exchange.failure is not None:
+                connection.abort()
+                raise exchange.failure
+            exchange.send(connection, head, request.body)
+            await exchange.head(last=last)
+            if exchange.status:
+                return
+            connection = None
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; calls under way there end as `ABORTED`. Idempotent."""
         await self._pools.aclose()
-
-    def _target(self, url: str) -> Target:
-        host, endpoint = _address(url)
-        return Target(url, endpoint, self._options.proxy_for(host))
-
-
-@lru_cache(maxsize=256)
-def _address(url: str) -> tuple[str, str]:
-    """Return the host of a URL, and its endpoint as it may be shown."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = port = None
-        parts = None
-    if parts is None or parts.scheme not in ("http", "https") or not host:
-        raise LlmError("a request's address is an http(s) URL with a host", codes.INVALID_CONFIG, phase="resolve")
-    shown = f"[{host}]" if ":" in host else host
-    return host, f"{parts.scheme}://{shown}" + (f":{port}" if port else "")
-
-
-def _lower(headers: Mapping[str, str]) -> dict[str, str]:
-    lowered: dict[str, str] = {}
-    for name, value in headers.items():
-        key = name.lower()
-        lowered[key] = f"{lowered[key]}, {value}" if key in lowered else value
-    return lowered

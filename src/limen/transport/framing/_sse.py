@@ -18,9 +18,10 @@ _BOM: Final = b"\xef\xbb\xbf"
 # What a line may hold beside an event's data: a field's name, a colon, a space.
 _LINE_OVERHEAD: Final = 64
 
-# Lines that name an event, with the name: a wire has a dozen; what a body makes up beyond these is not kept.
-_NAMES: Final[dict[bytes, str]] = {}
-_NAMES_MAX: Final = 128
+# Lines that name an event, of one body, with the name: a wire has a dozen. The cache goes with its decoder, for nothing
+# that a provider sent outlives its call (S2).
+_NAMES_MAX: Final = 64
+_NAMED_MAX: Final = 128  # bytes of such a line
 
 
 class SseEvent(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +58,7 @@ class SseDecoder:
         "_line",
         "_marker",
         "_name",
+        "_names",
         "_out",
         "_size",
         "_starting",
@@ -73,6 +75,7 @@ class SseDecoder:
         self._after_cr = False
         self._line = bytearray()  # a line that has not ended yet
         self._name: str | None = None
+        self._names: dict[bytes, str] = {}
         self._data: list[bytes] = []
         self._size = 0
         self._out: list[SseEvent] = []
@@ -192,12 +195,21 @@ class SseDecoder:
             events = list[SseEvent]()
             for block in blocks:
                 first, _, payload = block.partition(b"\ndata: ")
-                name = _NAMES.get(first) or _event_name(first)
+                name = self._names.get(first) or self._event_name(first)
                 if name is None or payload[:1] != b"{":
                     return False
                 events.append(SseEvent(name, payload))
         self._out += events
         return True
+
+    def _event_name(self, line: bytes) -> str | None:
+        """Return the name in a line `event: name`, or nothing where it is another line, or more than one."""
+        if not line.startswith(b"event: ") or b"\n" in line:
+            return None
+        name = str(line[7:], "utf-8", "replace")
+        if name and len(self._names) < _NAMES_MAX and len(line) <= _NAMED_MAX:
+            self._names[line] = name
+        return name or None
 
     def _lines(self, data: bytes) -> None:
         """Read lines of which the last has not ended."""
@@ -258,16 +270,6 @@ class SseDecoder:
             f"one event of the answer is larger than {self._limit} bytes; limits.event_bytes sets the limit",
             codes.MALFORMED_RESPONSE,
         )
-
-
-def _event_name(line: bytes) -> str | None:
-    """Return the name in a line `event: name`, or nothing where it is another line, or more than one."""
-    if not line.startswith(b"event: ") or b"\n" in line:
-        return None
-    name = str(line[7:], "utf-8", "replace")
-    if name and len(_NAMES) < _NAMES_MAX:
-        _NAMES[line] = name
-    return name or None
 
 
 def _is_json(data: bytes) -> bool:
