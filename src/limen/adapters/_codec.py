@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from limen.adapters._vendors import UNKNOWN, Vendor
-from limen.adapters.kit import BuildContext, ImageRules, RequestWriter
+from limen.adapters.kit import NO_FILES, BuildContext, FileRules, ImageRules, RequestWriter
 from limen.adapters.kit.errors import ErrorRow, ErrorRules, classify_answer, own_rules, request_id
 from limen.contract import (
     CredentialSource,
@@ -151,6 +151,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     - `key_header`: `bearer`, or the name of the header that carries the key.
     - `refuses`: options that the host ignores or answers with an error, each with the reason (Q1).
     - `images`: `yes`, `no`, or `listed` for models whose known facts say so; `image_urls`: by address too.
+    - `files`: the documents and sounds that it takes; none unless the row says so.
     """
 
     wire: ClassVar[str] = ""
@@ -168,6 +169,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     refuses: Mapping[str, str] = FrozenDict()
     images: Literal["yes", "listed", "no"] = "yes"
     image_urls: bool = True
+    files: FileRules = NO_FILES
 
     @property
     def base_url(self) -> str | None:

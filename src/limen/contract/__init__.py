@@ -12,6 +12,7 @@ from limen.contract._abort import AbortController, AbortError, AbortSignal
 from limen.contract._blocks import (
     BlockType,
     ContentBlock,
+    FileBlock,
     ImageBlock,
     ReasoningBlock,
     StreamBlock,
@@ -126,6 +127,7 @@ __all__ = [
     "Effort",
     "ErrorMatch",
     "Failure",
+    "FileBlock",
     "Finish",
     "FinishKind",
     "FinishReason",

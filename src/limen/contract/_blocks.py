@@ -46,6 +46,31 @@ class ImageBlock(msgspec.Struct, frozen=True, tag="image", rename="camel", omit_
             force_setattr(self, "data", bytes(data))
 
 
+class FileBlock(msgspec.Struct, frozen=True, tag="file", rename="camel", omit_defaults=True, gc=False):
+    """A document or a sound in a user message: bytes (base64 in JSON), an address, or the id of an uploaded file.
+
+    `FileBlock("application/pdf", data, "report.pdf")`, `FileBlock(url="https://…")`, `FileBlock(file_id="file-…")`.
+    Raises `ValueError` unless there is exactly one of the three, and for bytes without a media type. `name` is the
+    file's name. Files stand in requests only: no answer holds one.
+    """
+
+    media_type: str | None = None
+    data: bytes | None = None
+    name: str | None = None
+    url: str | None = None
+    file_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if [self.data, self.url, self.file_id].count(None) != 2:
+            raise ValueError("a file is either bytes with a media type, or a URL, or the id of an uploaded file")
+        if self.data is not None and not self.media_type:
+            raise ValueError("a file given as bytes names its media type, such as application/pdf")
+        data: object = self.data
+        if isinstance(data, bytearray | memoryview):
+            # Sockets and files return bytearray and memoryview; the copy is immutable.
+            force_setattr(self, "data", bytes(data))
+
+
 class ToolCallBlock(msgspec.Struct, frozen=True, tag="tool-call", rename="camel", gc=False):
     """Tool call requested by the model; `arguments` is the raw JSON string, never parsed or repaired (C8)."""
 
@@ -66,5 +91,5 @@ class ToolResultBlock(msgspec.Struct, frozen=True, tag="tool-result", rename="ca
             force_setattr(self, "content", tuple(self.content))
 
 
-ContentBlock: TypeAlias = TextBlock | ReasoningBlock | ImageBlock | ToolCallBlock | ToolResultBlock
+ContentBlock: TypeAlias = TextBlock | ReasoningBlock | ImageBlock | FileBlock | ToolCallBlock | ToolResultBlock
 StreamBlock: TypeAlias = TextBlock | ReasoningBlock | ImageBlock | ToolCallBlock

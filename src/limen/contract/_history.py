@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Final, NoReturn
 
 from limen.contract import _codes as codes
-from limen.contract._blocks import ImageBlock, ReasoningBlock, TextBlock, ToolCallBlock, ToolResultBlock
+from limen.contract._blocks import FileBlock, ImageBlock, ReasoningBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from limen.contract._errors import LlmError
 from limen.contract._messages import Message
 from limen.contract._options import GenerateOptions
@@ -85,7 +85,7 @@ def _refuse(field: str, value: object, words: str) -> NoReturn:
 
 # -- the history
 
-_BLOCKS: Final = (TextBlock, ReasoningBlock, ImageBlock, ToolCallBlock, ToolResultBlock)
+_BLOCKS: Final = (TextBlock, ReasoningBlock, ImageBlock, FileBlock, ToolCallBlock, ToolResultBlock)
 _REMEDY: Final = "limen.repair_history(messages) returns a history that passes, with a report"
 
 

@@ -241,11 +241,12 @@ def test_rows() -> None:
         "fireworks": ("https://api.fireworks.ai/inference", True, ("FIREWORKS_API_KEY",)),
         "ollama": ("http://localhost:11434", False, ("OLLAMA_API_KEY",)),
         "vllm": ("http://localhost:8000", False, ("VLLM_API_KEY",)),
+        "llamacpp": ("http://localhost:8080", False, ("LLAMA_API_KEY",)),
         "generic": (None, False, ()),
     }
     for name, codec in WIRE.codecs.items():
         assert (codec.wire, codec.dialect, codec.min_timeouts) == (WIRE_NAME, name, None)
-        assert codec.efforts in (None, ())
+        assert codec.efforts in (None, ()) or name == "vllm"
     assert WIRE.codec("vertex").models_path is None
 
 

@@ -12,6 +12,7 @@ from limen.adapters._codec import build
 from limen.adapters.anthropic import WIRE
 from limen.contract import (
     ContentBlock,
+    FileBlock,
     GenerateOptions,
     ImageBlock,
     JsonSchema,
@@ -67,6 +68,11 @@ BLOCKS: Mapping[str, tuple[Message, ...]] = {
     "text": (user("x"),),
     "image": (user([ImageBlock("image/png", b"ic")]),),
     "linked image": (user([ImageBlock("https://e.example/x")]),),
+    "file": (user([FileBlock("application/pdf", b"%PDF-1.7", "a.pdf")]),),
+    "linked file": (user([FileBlock(url="https://e.example/x.pdf")]),),
+    "uploaded file": (user([FileBlock(file_id="file_1")]),),
+    "file of an assistant": (assistant([FileBlock("application/pdf", b"%PDF-1.7")]),),
+    "file of the system": (user("y"), Message("system", (FileBlock(file_id="file_1"),))),
     "image of an assistant": (assistant([ImageBlock("image/png", b"ic")]),),
     "tool call": (assistant([ToolCallBlock("t", "f", "{}")]), tool_result("t", "r")),
     "tool error": (assistant([ToolCallBlock("t", "f", "{}")]), tool_result("t", "r", is_error=True)),
@@ -150,7 +156,19 @@ def test_refused_table() -> None:
                 *(f"tool_choice {kind}" for kind in ("auto", "by name", "none", "required")),
             ]
         ),
-        "vllm": sorted([*untyped, *efforts, "cache long", "cache short"]),
+        "vllm": ["cache long", "cache short"],
+        "llamacpp": sorted(
+            [
+                *untyped,
+                *efforts,
+                "cache long",
+                "cache short",
+                "one call at a time",
+                "parallel_tool_calls",
+                "tool_choice by name",
+                "tool_choice none",
+            ]
+        ),
         "generic": [],
     }
 

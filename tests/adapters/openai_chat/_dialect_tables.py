@@ -111,6 +111,11 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("call ids", _ids),
         ("images", _images),
     ),
+    "Documents and sounds": (
+        ("as bytes", lambda row: _codes(sorted(row.files.types))),
+        ("by address", lambda row: _codes(sorted(row.files.urls))),
+        ("uploaded, by id", lambda row: "yes" if row.files.ids else "no"),
+    ),
     "The answer": (
         ("`[DONE]`", lambda row: row.reading.end_marker),
         ("reasoning in", _reasoning),

@@ -18,14 +18,17 @@ WIRE: Final = CodecWire(
 
 
 class AnthropicOptions(WireOptions, frozen=True, kw_only=True):
-    """Options of `AnthropicAdapter`; those of every adapter, and two of this wire.
+    """Options of `AnthropicAdapter`; those of every adapter, and three of this wire.
 
     - `version`: the API version, in place of the dialect row's (`anthropic-version`, or Vertex's `anthropic_version`).
     - `betas`: names for the header `anthropic-beta`; fields of a beta go into `GenerateOptions.extra`.
+    - `empty_signatures`: whether the host's unsigned thinking is sent back with an empty signature, in place of the
+      dialect row's word.
     """
 
     version: str | None = None
     betas: Sequence[str] = ()
+    empty_signatures: bool | None = None
 
 
 class AnthropicAdapter(WireAdapter):
@@ -35,8 +38,9 @@ class AnthropicAdapter(WireAdapter):
 
     - `system` and system messages before the first turn as `system`, later ones in their place; user and tool messages
       as user turns, results first; neighbours of one role are one turn; blank text is left out: the wire refuses it.
-    - Images as base64 or `url`; tool calls with their arguments embedded as they are (blank ones as `{}`); ids that the
-      wire refuses, or that an earlier turn used, are rewritten in the request, call and result alike.
+    - Images as base64 or `url`; files as `document` (PDF, plain text; base64, `url`, `file_id`).
+    - Tool calls with their arguments embedded as they are (blank ones as `{}`); ids that the wire refuses, or that an
+      earlier turn used, are rewritten in the request, call and result alike.
     - `tools`, `tool_choice`, `parallel_tool_calls`, `temperature`, `top_p`, `max_tokens` (8,192 where nobody says),
       `stop` as `stop_sequences`; a `JsonSchema` as `output_config.format`.
     - `reasoning_effort` as `output_config.effort` with adaptive thinking, `off` as thinking disabled.
@@ -53,7 +57,8 @@ class AnthropicAdapter(WireAdapter):
     - `seed`; JSON without a schema, a schema that is not to be strict; what the dialect row lists.
     - Tool names outside `[a-zA-Z0-9_-]{1,128}`, in `tools` and in the calls of the history.
     - `tool_choice` and `parallel_tool_calls` without tools; efforts outside the model's list, else the row's.
-    - Images that host or model do not take; images and results in assistant messages; extra of another wire.
+    - Images that host or model do not take, files that the host does not; images, files and results in assistant
+      messages, files in results; extra of another wire.
 
     Ignored: `purpose`, and `session_id` except where the host reads one (OpenRouter). Left out of the answer: unknown
     events, deltas and fields, as the wire's versioning policy asks.
@@ -65,8 +70,10 @@ class AnthropicAdapter(WireAdapter):
 
 
 def codec_of(options: AnthropicOptions) -> MessagesCodec:
-    """Return the row that options name, with the version and betas of the options; without a name it is Anthropic's."""
+    """Return the row that options name, with what the options say otherwise; without a name it is Anthropic's."""
     row = ROWS[WIRE.codec_at(options).dialect]
+    if options.empty_signatures is not None:
+        row = replace(row, empty_signatures=options.empty_signatures)
     version = options.version
     if version is not None:
         row = replace(row, **{"version" if row.body_version is None else "body_version": version})

@@ -15,6 +15,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 from limen.adapters import _vendors as vendors
 from limen.adapters._codec import Row
 from limen.adapters.anthropic._wire import WIRE
+from limen.adapters.kit import FileRules
 from limen.adapters.kit.errors import ErrorRow
 from limen.contract import FrozenDict, codes
 
@@ -37,6 +38,7 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     - `empty_signatures`: the host's own thinking comes unsigned and is taken back so.
     - `system_turns`: a system message may stand inside the history.
     - `root_combinators`: a tool's schema may have `anyOf` and its kind at its root.
+    - `tool_choices`: the choices that the host acts on; `tool` stands for a named one.
     - `cache_tools`, `cache_long`: whether tools take a cache mark, and whether a mark may last an hour.
     - `session_header`: the header that carries `session_id`.
     """
@@ -60,6 +62,7 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     empty_signatures: bool = False
     system_turns: bool = False
     root_combinators: bool = True
+    tool_choices: frozenset[str] = frozenset({"auto", "none", "required", "tool"})
     cache_tools: bool = True
     cache_long: bool = True
     session_header: str | None = None
@@ -68,6 +71,11 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
 _NO_FORMAT: Final = "its documentation knows no structured output"
 _NO_STRICT: Final = "its documentation knows no strict tools"
 
+# https://platform.claude.com/docs/en/build-with-claude/pdf-support and `…/files` (read 2026-11-30): PDF as data, by
+# address or by id, text as it is. Vertex has no Files API, and no page says that it fetches addresses.
+_DATA: Final = frozenset({"application/pdf", "text/plain"})
+_DOCUMENTS: Final = FileRules(types=_DATA, urls=frozenset({"application/pdf"}), ids=True)
+
 ANTHROPIC: Final = Dialect(
     name="anthropic",
     vendor=vendors.ANTHROPIC,
@@ -75,6 +83,7 @@ ANTHROPIC: Final = Dialect(
     display="summarized",
     system_turns=True,
     root_combinators=False,
+    files=_DOCUMENTS,
 )
 
 _ROWS: Final = (
@@ -90,9 +99,10 @@ _ROWS: Final = (
         display="summarized",
         system_turns=True,
         root_combinators=False,
+        files=FileRules(types=_DATA),
     ),
     # base_url: https://{resource}.services.ai.azure.com/anthropic
-    Dialect(name="azure", vendor=vendors.FOUNDRY, display="summarized", root_combinators=False),
+    Dialect(name="azure", vendor=vendors.FOUNDRY, display="summarized", root_combinators=False, files=_DOCUMENTS),
     Dialect(
         name="deepseek",
         vendor=vendors.DEEPSEEK,
@@ -171,18 +181,34 @@ _ROWS: Final = (
             }
         ),
     ),
+    # vllm/entrypoints/anthropic/protocol.py and serving.py of 0.32.0 (read 2026-11-30; output_config since 0.22, by
+    # https://github.com/vllm-project/vllm/pull/42396): efforts go to the chat template, thinking disabled as `none`.
     Dialect(
         name="vllm",
         vendor=vendors.VLLM,
         requires_key=False,
         key_header="bearer",
+        efforts=("off", "low", "medium", "high", "xhigh", "max"),
+        effort_style="alone",
+        empty_signatures=True,
+        refuses=FrozenDict({"cache": "it caches by itself and knows no cache_control"}),
+    ),
+    # tools/server/server-chat.cpp of b11434, server_chat_convert_anthropic_to_oai (read 2026-11-30): thinking comes
+    # without a signature and is taken back; a named tool is asked for as `required`, `none` is passed over.
+    Dialect(
+        name="llamacpp",
+        vendor=vendors.LLAMACPP,
+        requires_key=False,
+        key_header="bearer",
         efforts=(),
         empty_signatures=True,
+        tool_choices=frozenset({"auto", "required"}),
         refuses=FrozenDict(
             {
-                "cache": "it caches by itself and knows no cache_control",
-                "response_format": _NO_FORMAT,
-                "strict": _NO_STRICT,
+                "cache": "it caches by itself and ignores cache_control",
+                "parallel_tool_calls": "it ignores disable_parallel_tool_use",
+                "response_format": "it ignores output_config",
+                "strict": "it ignores strict",
             }
         ),
     ),

@@ -22,7 +22,9 @@ from limen.adapters.kit import (
     base64_of,
     block_words,
     check_call,
+    check_file,
     check_image,
+    check_result,
     check_role,
     invalid_state,
     json_object,
@@ -32,6 +34,7 @@ from limen.adapters.kit import (
 )
 from limen.contract import (
     ContentBlock,
+    FileBlock,
     ImageBlock,
     Message,
     ReasoningBlock,
@@ -143,6 +146,8 @@ class History:
                     parts += [] if part is None else [part]
                 case ImageBlock():
                     parts.append(self._image(block, path))
+                case FileBlock():
+                    parts.append(self._document(block, path))
                 case ToolResultBlock():
                     parts += self._result(block, path)
                 case ReasoningBlock() | ToolCallBlock():
@@ -163,6 +168,26 @@ class History:
             refuse_block(self._writer, path, "an image's URL is http or https; give other images as bytes")
         return {"type": "image", "source": source}
 
+    def _document(self, block: FileBlock, path: str) -> WirePart:
+        """Return a document by https://platform.claude.com/docs/en/build-with-claude/pdf-support, or refuse it."""
+        kind = check_file(self._writer, block, path, self._row.files)
+        source: WirePart
+        if block.file_id is not None:
+            source = {"type": "file", "file_id": block.file_id}
+        elif block.data is None:
+            if not (block.url or "").startswith(("https://", "http://")):
+                refuse_block(self._writer, path, "a document's URL is http or https; give other documents as bytes")
+            source = {"type": "url", "url": block.url}
+        elif kind == "text/plain":
+            try:
+                text = block.data.decode("utf-8-sig")
+            except UnicodeDecodeError as fault:
+                refuse_block(self._writer, path, f"a text is UTF-8 on this wire, and this one is not ({fault.reason})")
+            source = {"type": "text", "media_type": kind, "data": text}
+        else:
+            source = {"type": "base64", "media_type": kind, "data": base64_of(block)}
+        return {"type": "document", "source": source, **({} if block.name is None else {"title": block.name})}
+
     def _result(self, block: ToolResultBlock, path: str) -> list[WirePart]:
         """Return a tool's result; the images of one that is an error stand behind it, since it may hold text only."""
         result: WirePart = {"type": "tool_result", "tool_use_id": self._ids[block.tool_call_id]}
@@ -170,6 +195,7 @@ class History:
         if isinstance(block.content, str):
             result["content"] = block.content
         else:
+            check_result(self._writer, block, path)
             content: list[WirePart] = []
             for number, inner in enumerate(block.content):
                 if isinstance(inner, ImageBlock):
@@ -235,7 +261,7 @@ class History:
                 if entry.caller is not None:
                     call["caller"] = msgspec.Raw(entry.caller.encode())
                 return call
-            case ImageBlock() | ToolResultBlock():
+            case ImageBlock() | FileBlock() | ToolResultBlock():
                 return self._misplaced(block, role, path)
             case _:
                 assert_never(block)

@@ -10,11 +10,13 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from limen.adapters.anthropic._tolerance import tolerantly
 from limen.adapters.anthropic._wire import (
     Block,
     BlockStarted,
     Event,
     ItemDelta,
+    Malformed,
     MessageStarted,
     MessageStopped,
     StreamFailed,
@@ -54,6 +56,7 @@ _BLOCK_START: Final = msgspec.json.Decoder(WireBlockStart)
 _BLOCK: Final = msgspec.json.Decoder(WireBlock)
 _ITEM: Final = msgspec.json.Decoder(WireItem)
 _ITEM_EVENT: Final = msgspec.json.Decoder(WireItemEvent)
+_STRING: Final = msgspec.json.Decoder(str)
 _RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _MODELS: Final = msgspec.json.Decoder(WireModels)
 
@@ -67,10 +70,6 @@ _ITEM_DELTAS: Final = frozenset({"citations_delta", "compaction_delta"})
 
 # A fault is quoted by its first words; what follows them is not looked at.
 _QUOTED_BYTES: Final = 1024
-
-
-class Malformed(ValueError):
-    """A part of an answer that this wire does not allow; the text says which part, and quotes it."""
 
 
 def malformed(what: str, data: bytes) -> Malformed:
@@ -102,8 +101,15 @@ def ordinary(name: str | None, payload: bytes, depth: int) -> WireEvent | None:
     return event
 
 
-def rare(name: str | None, payload: bytes, depth: int) -> Event | StreamFailed | None:
-    """Read an event that is not ordinary; one of an unknown kind is `None` (C15). Raises `Malformed`."""
+def rare(name: str | None, payload: bytes, depth: int, notes: list[str]) -> Event | StreamFailed | None:
+    """Read an event that is not ordinary; one of an unknown kind is `None` (C15). Raises `Malformed`.
+
+    Bad bytes and odd fields beside the answer cost nothing but themselves (S5); such fields leave sentences in `notes`.
+    """
+    return tolerantly(lambda whole: _event(name, whole, depth), payload, notes)
+
+
+def _event(name: str | None, payload: bytes, depth: int) -> Event | StreamFailed | None:
     try:
         event = loads(payload, _EVENT, depth=depth)
     except UNREADABLE as fault:
@@ -119,7 +125,7 @@ def rare(name: str | None, payload: bytes, depth: int) -> Event | StreamFailed |
         case "content_block_start":
             return BlockStarted(event.index, read_block(_read(payload, _BLOCK_START, kind).content_block))
         case "message_start":
-            return started(_read(payload, _MESSAGE_START, kind).message or WireMessage())
+            return _started(_read(payload, _MESSAGE_START, kind).message or WireMessage())
         case "message_delta":
             return _read(payload, _MESSAGE_DELTA, kind)
         case "message_stop":
@@ -164,19 +170,28 @@ def _unread(name: str | None, payload: bytes, fault: Exception) -> StreamFailed 
     return None
 
 
-def started(message: WireMessage) -> MessageStarted:
+def _started(message: WireMessage) -> MessageStarted:
     """Read the blocks that came with a message."""
     return MessageStarted(message, tuple(read_block(raw) for raw in message.content or ()))
 
 
-def read_message(body: bytes, *, depth: int) -> WireMessage:
-    """Read a whole answer (S3); raises `msgspec.DecodeError` or `TooDeep` where it is none."""
+def read_answer(body: bytes, *, depth: int, notes: list[str]) -> MessageStarted:
+    """Read a whole answer and its blocks (S3), tolerantly as `rare` does.
+
+    Raises `msgspec.DecodeError` or `TooDeep` where the body is none, `Malformed` for a block that cannot be read.
+    """
+    return tolerantly(lambda whole: _answer(whole, depth), body, notes)
+
+
+def _answer(body: bytes, depth: int) -> MessageStarted:
     try:
-        return loads(body, _MESSAGE, depth=depth)
+        message = loads(body, _MESSAGE, depth=depth)
     except msgspec.DecodeError:
         if b"\\u" not in body:
             raise
-        return loads(without_lone_halves(body), _MESSAGE, depth=depth)
+        message = loads(without_lone_halves(body), _MESSAGE, depth=depth)
+    failed = bool(message.error) or message.type == "error"
+    return MessageStarted(message, ()) if failed else _started(message)
 
 
 def leading_error(body: bytes) -> bytes | None:
@@ -229,10 +244,16 @@ def _model(provider: str, model: WireModel, model_id: str) -> ModelInfo:
 
 
 def _arguments(raw: msgspec.Raw, block: bytes) -> str:
-    """Return the input's own bytes, white space outside strings removed (C8); none and `{}` are nothing yet."""
+    """Return the input's own bytes, white space outside strings removed (C8); none and an empty one are nothing yet.
+
+    Some gateways send a string in place of the object; it stands as it came.
+    """
     text = _text(bytes(raw))
-    if text in ("", "null", '""', "{}"):
+    if text in ("", "null", "{}", "[]"):
         return ""
+    if text.startswith('"'):
+        told = _read(bytes(raw), _STRING, "an input")
+        return told if told.strip() else ""
     if not text.startswith("{"):
         raise malformed("a tool call whose input is no object", block)
     return text

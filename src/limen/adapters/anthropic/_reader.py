@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from limen.adapters.anthropic._parse import Malformed, leading_error, ordinary, rare, read_message, started
+from limen.adapters.anthropic._parse import leading_error, ordinary, rare, read_answer
 from limen.adapters.anthropic._translate import Translator
-from limen.adapters.anthropic._wire import StreamFailed
+from limen.adapters.anthropic._wire import Malformed, StreamFailed
 from limen.adapters.kit import UNREADABLE, BodyReader, is_cut_short
 from limen.adapters.kit.errors import ErrorRules
 from limen.contract import IdSeed, Limits, StreamChunk, codes
@@ -45,7 +45,7 @@ class MessagesReader(BodyReader[SseEvent]):
             self._fail(f"the answer holds {fault}")
 
     def _take_rare(self, frame: SseEvent, out: list[StreamChunk]) -> None:
-        event = rare(frame.event, frame.data, self._depth)
+        event = rare(frame.event, frame.data, self._depth, self.call_facts.notes)
         if event is None:
             return
         if isinstance(event, StreamFailed):
@@ -61,23 +61,22 @@ class MessagesReader(BodyReader[SseEvent]):
 
     def _read_document(self, body: bytes, out: list[StreamChunk]) -> None:
         try:
-            message = read_message(body, depth=self._depth)
+            answer = read_answer(body, depth=self._depth, notes=self.call_facts.notes)
+            message = answer.message
+            if message.error or message.type == "error":
+                # An error that is the whole body: no stream, so it is raised (E1).
+                self._fail_with(body)
+            elif message.content is None and message.type != "message":
+                self._refuse()
+            else:
+                self.events += 1
+                self._translator.take_whole(answer, out)
+                self.done = self._translator.done
         except UNREADABLE as fault:
             self._refuse_document(body, fault)
-            return
-        if message.error or message.type == "error":
-            # An error that is the whole body: no stream, so it is raised (E1).
-            self._fail_with(body)
-        elif message.content is None and message.type != "message":
-            self._refuse()
-        else:
-            self.events += 1
-            try:
-                self._translator.take_whole(started(message), out)
-            except Malformed as fault:
-                out.clear()
-                self._fail(f"the answer holds {fault}")
-            self.done = self._translator.done
+        except Malformed as fault:
+            out.clear()
+            self._fail(f"the answer holds {fault}")
 
     def _refuse_document(self, body: bytes, fault: Exception) -> None:
         error = leading_error(body)

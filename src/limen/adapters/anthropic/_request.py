@@ -36,7 +36,7 @@ NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 _OFF: Final = "off"
 # https://platform.claude.com/docs/en/build-with-claude/prompt-caching: not on thinking; what is not ours stays as is.
-_CACHEABLE: Final = frozenset({"text", "image", "tool_use", "tool_result"})
+_CACHEABLE: Final = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 _COMBINATORS: Final = ("oneOf", "anyOf", "allOf")
 
 
@@ -61,7 +61,7 @@ def build_request(options: GenerateOptions, context: BuildContext, row: Dialect)
     tools = writer.tools(lambda tool, path: _tool(writer, row, tool, path))
     if tools:
         body["tools"] = tools
-    writer.put("tool_choice", _tool_choice(writer))
+    writer.put("tool_choice", _tool_choice(writer, row))
     writer.put("temperature", options.temperature)
     writer.put("top_p", options.top_p)
     writer.put("stop", writer.stops(None), field="stop_sequences")
@@ -110,8 +110,8 @@ def _tool(writer: RequestWriter, row: Dialect, tool: ToolSpec, path: str) -> Wir
     return part
 
 
-def _tool_choice(writer: RequestWriter) -> WirePart | None:
-    choice = writer.tool_choice()
+def _tool_choice(writer: RequestWriter, row: Dialect) -> WirePart | None:
+    choice = writer.tool_choice(row.tool_choices)
     parallel = writer.options.parallel_tool_calls
     if choice is None and parallel is None:
         return None

@@ -6,16 +6,16 @@ is one block here, opened by its first content. What makes no block (redacted an
 tools, citations) goes to the replay state, in its place.
 """
 
-from functools import partial
 from typing import assert_never
 
-from limen.adapters.anthropic._parse import Malformed
 from limen.adapters.anthropic._slots import IMPLIED, CallSlot, ItemSlot, Slot, TextSlot, kept_items, replay_state
+from limen.adapters.anthropic._usage import counted, later_usage
 from limen.adapters.anthropic._wire import (
     Block,
     BlockStarted,
     Event,
     ItemDelta,
+    Malformed,
     MessageStarted,
     MessageStopped,
     WireDelta,
@@ -25,7 +25,7 @@ from limen.adapters.anthropic._wire import (
     WireStopDetails,
     WireUsage,
 )
-from limen.adapters.kit import Blocks, Ending, first_count, is_object, merged, with_reasoning
+from limen.adapters.kit import Blocks, Ending, is_object
 from limen.contract import (
     CallFacts,
     Failure,
@@ -36,7 +36,6 @@ from limen.contract import (
     ReasoningDelta,
     StreamChunk,
     TextDelta,
-    TokenUsage,
     ToolCallDelta,
     UsageChunk,
     scrub,
@@ -130,11 +129,11 @@ class Translator:
         self._started = True
         self._facts.response_id = message.id or None
         self._facts.response_model = message.model or None
-        self._usage = merged(self._usage, message.usage)
+        self._usage = later_usage(self._usage, message.usage)
         self._preview = event.content
 
     def _report(self, event: WireMessageDelta) -> None:
-        self._usage = merged(self._usage, event.usage)
+        self._usage = later_usage(self._usage, event.usage)
         stop = event.delta
         if stop is None:
             return
@@ -268,7 +267,7 @@ class Translator:
         self._end(reason, state, out)
 
     def _end(self, reason: FinishReason, state: JsonObject | None, out: list[StreamChunk]) -> None:
-        usage = None if self._usage is None else _counted(self._usage, self._facts.notes)
+        usage = None if self._usage is None else counted(self._usage, self._facts.notes)
         if usage is not None:
             out.append(UsageChunk(usage))
         out.append(Finish(reason, state))
@@ -279,23 +278,3 @@ def _refusal(details: WireStopDetails | None) -> str:
     details = details or WireStopDetails()
     text = details.explanation or "the provider refused to answer or to go on"
     return scrub(f"{text} ({details.category})" if details.category else text)
-
-
-def _counted(usage: WireUsage, notes: list[str]) -> TokenUsage | None:
-    """Return the counts, which this wire has disjoint already; `None` where it named none, doubts in `notes` (C15)."""
-    count = partial(first_count, notes=notes)
-    details, split = usage.output_tokens_details, usage.cache_creation
-    thinking = None if details is None else count(details.thinking_tokens)
-    output, reasoning = with_reasoning(count(usage.output_tokens), thinking)
-    written = count(usage.cache_creation_input_tokens)
-    if written is None and split is not None:
-        parts = [count(split.ephemeral_5m_input_tokens), count(split.ephemeral_1h_input_tokens)]
-        written = None if parts == [None, None] else sum(part or 0 for part in parts)
-    found = TokenUsage(
-        input_tokens=count(usage.input_tokens),
-        output_tokens=output,
-        cache_read_tokens=count(usage.cache_read_input_tokens),
-        cache_write_tokens=written,
-        reasoning_tokens=reasoning,
-    )
-    return None if found == TokenUsage() else found

@@ -21,6 +21,10 @@ REPLAY_VERSION: Final = 1
 NOTHING: Final = msgspec.Raw(b"")
 
 
+class Malformed(ValueError):
+    """A part of an answer that this wire does not allow; the text says which part, and quotes it."""
+
+
 class WireDelta(msgspec.Struct, frozen=True, gc=False):
     """The deltas that carry content: `text_delta`, `thinking_delta`, `input_json_delta`, `signature_delta`."""
 
@@ -66,6 +70,16 @@ class WireOutputDetails(msgspec.Struct, frozen=True, gc=False):
     thinking_tokens: Count = None
 
 
+class WireIteration(msgspec.Struct, frozen=True, gc=False):
+    """One pass of the model behind an answer, as `usage.iterations` counts it."""
+
+    type: str | None = None
+    input_tokens: Count = None
+    output_tokens: Count = None
+    cache_read_input_tokens: Count = None
+    cache_creation_input_tokens: Count = None
+
+
 class WireUsage(msgspec.Struct, frozen=True, gc=False):
     """Cumulative counts; `input_tokens` excludes both cache counts, `output_tokens` includes thinking."""
 
@@ -75,6 +89,7 @@ class WireUsage(msgspec.Struct, frozen=True, gc=False):
     cache_creation_input_tokens: Count = None
     cache_creation: WireCacheCreation | None = None
     output_tokens_details: WireOutputDetails | None = None
+    iterations: list[WireIteration] | None = None
 
 
 class WireStopDetails(msgspec.Struct, frozen=True, gc=False):

@@ -1,8 +1,8 @@
-"""Content blocks of a history on their way to a wire: images, tool calls, and refusals that name the place (Q1, C8)."""
+"""Content blocks of a history on their way to a wire: images, files, tool calls, refusals that name the place (Q1)."""
 
 import re
 from base64 import b64encode
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final, NoReturn
 
 import msgspec
@@ -11,6 +11,7 @@ from limen.adapters.kit._json import is_object
 from limen.adapters.kit._request import RequestWriter
 from limen.contract import (
     ContentBlock,
+    FileBlock,
     ImageBlock,
     ReasoningBlock,
     TextBlock,
@@ -20,10 +21,11 @@ from limen.contract import (
     replace_surrogates,
 )
 
-_WORDS: Final = {
+_WORDS: Final[Mapping[type, str]] = {
     TextBlock: "text",
     ReasoningBlock: "reasoning",
     ImageBlock: "an image",
+    FileBlock: "a file",
     ToolCallBlock: "a tool call",
     ToolResultBlock: "a tool result",
 }
@@ -79,6 +81,66 @@ def check_image(writer: RequestWriter, block: ImageBlock, path: str, rules: Imag
         refuse_block(writer, path, f"{block.media_type} is none of {_listed(rules.types)}")
 
 
+class FileRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The documents and sounds that a host takes; by default none.
+
+    `types`: media types of bytes. `urls`: media types that it fetches by address. `ids`: files that were uploaded.
+    """
+
+    types: frozenset[str] = frozenset()
+    urls: frozenset[str] = frozenset()
+    ids: bool = False
+
+
+NO_FILES: Final = FileRules()
+
+# Other names of a type, by https://www.iana.org/assignments/media-types and what systems call the files (2026-11).
+_OTHER_NAMES: Final = {
+    "audio/mp3": "audio/mpeg",
+    "audio/wave": "audio/wav",
+    "audio/x-wav": "audio/wav",
+    "audio/vnd.wave": "audio/wav",
+    "application/x-pdf": "application/pdf",
+}
+
+
+def check_file(writer: RequestWriter, block: FileBlock, path: str, rules: FileRules) -> str | None:
+    """Return the usual name of a file's media type, `None` where it has none; refuse a file that the host refuses.
+
+    Parameters of the type are left out. Bytes of another type than their label are told by `media_type_of`.
+    """
+    label = block.media_type and block.media_type.partition(";")[0].strip().lower()
+    kind = _OTHER_NAMES.get(label or "", label)
+    if rules == NO_FILES:
+        refuse_block(writer, path, "it takes no documents and no audio")
+    if block.file_id is not None:
+        if not rules.ids:
+            refuse_block(writer, path, "it takes no ids of uploaded files; give the bytes")
+        return kind
+    types = rules.types if block.data is not None else rules.urls
+    if not types:
+        refuse_block(writer, path, "it takes files as bytes only, not by address")
+    found = None if block.data is None else media_type_of(block.data)
+    if found is not None and found != kind:
+        refuse_block(writer, path, f"it is labelled {block.media_type}, and its bytes are {found}")
+    if kind is not None and kind not in types:
+        how = "" if block.data is not None else ", which are what it takes by address"
+        refuse_block(writer, path, f"{block.media_type} is none of {_listed(types)}{how}")
+    return kind
+
+
+def check_result(writer: RequestWriter, block: ToolResultBlock, path: str) -> None:
+    """Refuse a tool result that holds anything but text and images."""
+    for number, part in enumerate(() if isinstance(block.content, str) else block.content):
+        words = _no_part(part)
+        if words is not None:
+            refuse_block(writer, f"{path}.content[{number}]", f"a tool result holds text and images, not {words}")
+
+
+def _no_part(part: object) -> str | None:
+    return None if isinstance(part, TextBlock | ImageBlock) else _WORDS.get(type(part), f"a {type(part).__name__}")
+
+
 # First bytes of the types that a wire takes (https://en.wikipedia.org/wiki/List_of_file_signatures, 2026-11).
 _SIGNATURES: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -86,6 +148,10 @@ _SIGNATURES: Final = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
     (b"%PDF-", "application/pdf"),
+    (b"ID3", "audio/mpeg"),
+    (b"\xff\xfb", "audio/mpeg"),
+    (b"\xff\xf3", "audio/mpeg"),
+    (b"\xff\xf2", "audio/mpeg"),
 )
 
 
@@ -96,8 +162,8 @@ def media_type_of(data: bytes) -> str | None:
     return next((kind for start, kind in _SIGNATURES if data.startswith(start)), None)
 
 
-def base64_of(block: ImageBlock) -> str:
-    """Return an image's bytes in base64."""
+def base64_of(block: ImageBlock | FileBlock) -> str:
+    """Return the bytes of an image or a file in base64."""
     return b64encode(block.data or b"").decode("ascii")
 
 

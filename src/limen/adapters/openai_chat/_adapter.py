@@ -17,11 +17,11 @@ class OpenAIChatOptions(WireOptions, frozen=True, kw_only=True):
     """Options of `OpenAIChatAdapter`.
 
     `dialect` names a row of docs/dialects.md. Without one, an address of your own is `generic`, about which nothing is
-    guessed, and no address is OpenAI's. `require_finish`: the server always names a finish reason, so an answer that
-    ends without one was cut off and is `STREAM_CLOSED` (W6).
+    guessed, and no address is OpenAI's. `require_finish`: whether an answer without a finish reason is `STREAM_CLOSED`,
+    in place of the row's word (W6).
     """
 
-    require_finish: bool = False
+    require_finish: bool | None = None
 
 
 class OpenAIChatAdapter(WireAdapter):
@@ -36,6 +36,7 @@ class OpenAIChatAdapter(WireAdapter):
     - `reasoning_effort` in the row's spelling; `off` only where the row can turn reasoning off.
     - `cache` where the row can ask for it: OpenAI's retention, `cache_control` marks on the system text and the last
       message at OpenRouter and DashScope. `none` holds everywhere: nothing is cached by request.
+    - Files as `file` (PDF, ids of uploaded files) and `input_audio` (wav, mp3), where the row takes them.
     - Images as `image_url`, bytes as data URLs; images of tool results in a user message after the results.
     - Tool calls with raw arguments (empty ones as `{}`) and their ids; ids that the row refuses are rewritten in the
       request, call and result alike. A result with `is_error` is marked by `Error: ` before its text.
@@ -48,7 +49,8 @@ class OpenAIChatAdapter(WireAdapter):
 
     - what the row lists as refused; strict schemas outside the row's subset, names and counts over its limits;
     - efforts outside the model's list, else the row's; `cache` where nothing asks for it;
-    - images where the row or the model's facts exclude them, images in system and assistant messages;
+    - images where the row or the model's facts exclude them, images in system and assistant messages,
+      files there and in results;
     - `tool_choice` and `parallel_tool_calls` without tools; `n`, sound, and extra of another wire.
 
     Ignored: `session_id` and `purpose`, which are hints. Left out of the answer: choices but the first,
@@ -60,10 +62,13 @@ class OpenAIChatAdapter(WireAdapter):
         super().__init__(made, codec_of(made))
 
 
-def codec_of(options: WireOptions) -> Codec:
-    """Return the row that options name; unnamed, an address of the caller's own is `generic`, and none is OpenAI's."""
-    row = ROWS[WIRE.codec_at(options, elsewhere="generic").dialect]
-    if isinstance(options, OpenAIChatOptions) and options.require_finish:
-        row = replace(row, reading=replace(row.reading, finish_required=True))
-        return ChatCodec(row)
-    return WIRE.codec(row.name)
+def codec_of(options: OpenAIChatOptions) -> Codec:
+    """Return the row that options name, with `require_finish` in place of its own.
+
+    Unnamed, an address of the caller's own is `generic`, and none is OpenAI's.
+    """
+    found = WIRE.codec_at(options, elsewhere="generic")
+    if options.require_finish is None:
+        return found
+    row = ROWS[found.dialect]
+    return ChatCodec(replace(row, reading=replace(row.reading, finish_required=options.require_finish)))

@@ -9,6 +9,8 @@
   `is_error` is marked by `ERROR_MARK` before its text, because the wire has no field for it.
 - Images of tool results follow in a user message after the last of the neighbouring results, each call named, unless
   the row takes them inside the tool message.
+- A PDF is a `file` part with `file_data` and `filename` (or an address in `file_data`, where the row takes those), an
+  uploaded file its `file_id`; a sound is `input_audio`, whose name has no place on the wire.
 - Reasoning goes back under the name it arrived under (replay state), else under the row's; where there is neither it
   is left out and reported as `ReplayDrop`. `reasoning_details` and `extra_content` go back unchanged (N4).
 """
@@ -22,7 +24,9 @@ from limen.adapters.kit import (
     base64_of,
     block_words,
     check_call,
+    check_file,
     check_image,
+    check_result,
     check_role,
     invalid_state,
     read_state,
@@ -32,6 +36,7 @@ from limen.adapters.openai_chat._dialects import Dialect
 from limen.adapters.openai_chat._wire import CALL_STATE, REPLAY_VERSION, TURN_STATE, ReplayEntry, ReplayState
 from limen.contract import (
     ContentBlock,
+    FileBlock,
     GenerateOptions,
     ImageBlock,
     Message,
@@ -50,6 +55,11 @@ ERROR_MARK: Final = "Error: "
 
 
 _NO_REPLAY: Final = ReplayState(())
+
+# https://platform.openai.com/docs/guides/audio (read 2026-11-30): `format` is wav or mp3.
+_SOUNDS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
+# 400 where `file_data` comes without a name (wire sheet of 2026-11); this one stands in for a file without one.
+_NO_NAME: Final = "document.pdf"
 
 
 class HistoryWriter:
@@ -113,7 +123,7 @@ class HistoryWriter:
         if own or (not message.content and message.role != "tool"):
             self._flush_images()
             role = self._row.system_role if message.role == "system" else "user"
-            self._out.append({"role": role, "content": self._parts(index, own, images=role == "user")})
+            self._out.append({"role": role, "content": self._parts(index, own, media=role == "user")})
 
     def _assistant(self, index: int, message: Message) -> WireMessage:
         state = _NO_REPLAY if message.replay_state is None else self._replay(index, message)
@@ -192,25 +202,33 @@ class HistoryWriter:
         elif field != "summary-part" and (reasoning or self._fill_reasoning):
             wire[field] = reasoning or self._row.reasoning_filler
 
-    def _parts(self, index: int, blocks: Sequence[tuple[int, ContentBlock]], *, images: bool) -> object:
+    def _parts(self, index: int, blocks: Sequence[tuple[int, ContentBlock]], *, media: bool) -> object:
         texts: list[str] = []
         parts: list[WireMessage] = []
-        has_image = False
         for position, block in blocks:
+            path = f"messages[{index}].content[{position}]"
             if type(block) is TextBlock:
                 texts.append(block.text)
                 parts.append({"type": "text", "text": block.text})
-            elif type(block) is ImageBlock and images:
-                parts.append(self._image(block, f"messages[{index}].content[{position}]"))
-                has_image = True
+            elif type(block) is ImageBlock and media:
+                parts.append(self._image(block, path))
+            elif type(block) is FileBlock and media:
+                parts.append(self._file(block, path))
             else:
-                where = "a user message" if images else "a system message"
-                refuse_block(
-                    self._writer,
-                    f"messages[{index}].content[{position}]",
-                    f"{where} has no place for {block_words(block)}",
-                )
-        return parts if has_image else "".join(texts)
+                where = "a user message" if media else "a system message"
+                refuse_block(self._writer, path, f"{where} has no place for {block_words(block)}")
+        return parts if len(parts) > len(texts) else "".join(texts)
+
+    def _file(self, block: FileBlock, path: str) -> WireMessage:
+        """Return a part for a document or a sound, or refuse it."""
+        kind = check_file(self._writer, block, path, self._row.files)
+        if block.data is not None and kind in _SOUNDS:
+            return {"type": "input_audio", "input_audio": {"data": base64_of(block), "format": _SOUNDS[kind]}}
+        named = {} if block.name is None else {"filename": block.name}
+        if block.file_id is not None:
+            return {"type": "file", "file": {"file_id": block.file_id, **named}}
+        data = block.url if block.data is None else f"data:{kind};base64,{base64_of(block)}"
+        return {"type": "file", "file": {"filename": _NO_NAME, **named, "file_data": data}}
 
     def _result(self, block: ToolResultBlock, index: int, position: int) -> None:
         message: WireMessage = {"role": "tool", "tool_call_id": self._call_id(block)}
@@ -221,6 +239,7 @@ class HistoryWriter:
             message["content"] = mark + block.content
         else:
             path = f"messages[{index}].content[{position}]"
+            check_result(self._writer, block, path)
             message["content"] = self._result_parts(block, block.content, mark, path)
         self._out.append(message)
 

@@ -8,8 +8,16 @@ from typing import Final
 import msgspec
 
 from limen.adapters import _vendors as vendors
-from limen.adapters.kit import NAME
-from limen.adapters.openai_chat._dialects._row import EFFORT, CacheRules, Dialect, EffortRules, ReadingRules
+from limen.adapters.kit import NAME, FileRules
+from limen.adapters.openai_chat._dialects._row import (
+    EFFORT,
+    PDF,
+    SOUNDS,
+    CacheRules,
+    Dialect,
+    EffortRules,
+    ReadingRules,
+)
 from limen.adapters.openai_chat._dialects._vendors import UNDOCUMENTED
 from limen.contract import FrozenDict
 
@@ -34,6 +42,9 @@ OPENROUTER: Final = Dialect(
         short_mark=FrozenDict({"type": "ephemeral"}),
         long_mark=FrozenDict({"type": "ephemeral", "ttl": "1h"}),
     ),
+    # https://openrouter.ai/docs/features/multimodal/pdfs and /audio (read 2026-11-30): PDF for any model, as data or by
+    # address; wav and mp3; no ids.
+    files=FileRules(types=PDF | SOUNDS, urls=PDF),
     reasoning_back="reasoning",
     reading=ReadingRules(
         # A delta repeats its reasoning in both; the string is the text, the details are kept for replay.

@@ -106,6 +106,9 @@ class ReadingRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 PLAIN: Final = ReadingRules()
 
+PDF: Final = frozenset({"application/pdf"})
+SOUNDS: Final = frozenset({"audio/wav", "audio/mpeg"})
+
 
 class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One row of the wire; what every wire has stands in `Row`."""

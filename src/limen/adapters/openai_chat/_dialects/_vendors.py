@@ -10,8 +10,16 @@ from typing import Final
 import msgspec
 
 from limen.adapters import _vendors as vendors
-from limen.adapters.kit import ALPHANUMERIC, NAME, ToolIdRule
-from limen.adapters.openai_chat._dialects._row import EFFORT, CacheRules, Dialect, EffortRules, ReadingRules
+from limen.adapters.kit import ALPHANUMERIC, NAME, FileRules, ToolIdRule
+from limen.adapters.openai_chat._dialects._row import (
+    EFFORT,
+    PDF,
+    SOUNDS,
+    CacheRules,
+    Dialect,
+    EffortRules,
+    ReadingRules,
+)
 from limen.contract import FrozenDict, Timeouts
 
 UNDOCUMENTED: Final = "its documentation has no such parameter"
@@ -37,6 +45,9 @@ OPENAI: Final = Dialect(
     max_tokens_field="max_completion_tokens",
     max_stops=4,
     schema_name=NAME,
+    # https://developers.openai.com/api/docs/guides/file-inputs (read 2026-11-30): PDF only, as data or file id, no
+    # address; sounds by the API reference.
+    files=FileRules(types=PDF | SOUNDS, ids=True),
     efforts=_effort_field(("off", "minimal", "low", "medium", "high", "xhigh")),
     cache=CacheRules(
         long_fields=FrozenDict({"prompt_cache_retention": "24h"}),
@@ -58,6 +69,9 @@ AZURE: Final = Dialect(
     max_tokens_field="max_completion_tokens",
     max_stops=4,
     schema_name=NAME,
+    # Sounds only: 400 "Invalid Value: 'file'. This model does not support file content types." for a PDF
+    # (https://github.com/openai/openai-python/issues/2826, 2026-01).
+    files=FileRules(types=SOUNDS),
     efforts=_effort_field(("off", "minimal", "low", "medium", "high", "xhigh")),
     strict="openai",
     tool_name=NAME,
