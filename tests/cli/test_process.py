@@ -89,7 +89,7 @@ def test_ctrl_c_ends_the_mock_provider(tmp_path: Path) -> None:
 @NO_SIGNALS
 @pytest.mark.parametrize(
     ("listen", "said"),
-    [("refuse", "cannot connect to http://127.0.0.1:"), ("tls", "certificate"), ("plain-on-tls", "[[SSL")],
+    [("refuse", "cannot connect to http://127.0.0.1:"), ("tls", "certificate"), ("plain-on-tls", "[SSL")],
 )
 def test_the_mock_providers_port_misbehaves(tmp_path: Path, listen: str, said: str) -> None:
     """`limen mock --listen` refuses every connection, or fails TLS in either way: a call is TRANSPORT (E6)."""

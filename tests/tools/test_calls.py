@@ -232,7 +232,7 @@ ORDINARY = [
     (ExceptionGroup("many", [ValueError("odd")]), "ExceptionGroup: many (1 sub-exception)"),
     (BaseExceptionGroup("all", [KeyboardInterrupt()]), "BaseExceptionGroup: all (1 sub-exception)"),
     (ExceptionGroup("stop", [NonRecoverableToolError()]), "ExceptionGroup: stop (1 sub-exception)"),
-    (limen.LlmError("no such route", "NO_ADAPTER"), "LlmError: no such route"),
+    (limen.LlmError("no such route", "NO_ADAPTER"), "LlmError: NO_ADAPTER: no such route"),
     (ToolContractError("TOOL_NOT_FOUND"), "ToolContractError: TOOL_NOT_FOUND"),
     (LooksNonRecoverable("stop!"), "LooksNonRecoverable: stop!"),
     (HostileError(), "an exception whose text cannot be read"),

@@ -200,6 +200,8 @@ class Transport:
             connection = await pool.connections.settle(connection)
         for last in (False, True):
             if connection is None:
+                # What cannot be sent is refused before a connection is opened for it.
+                head_of(request, target, absolute=absolute, proxy_credential=None)
                 opening = connect(Connection(pool.connections, key), target, proxy, self._options)
                 connection = await exchange.connect(opening, connect_s)
             if exchange.failure is not None:

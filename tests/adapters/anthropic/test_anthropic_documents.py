@@ -20,7 +20,7 @@ def refused(block: FileBlock, dialect: str = "anthropic") -> str:
     """Why a file is refused."""
     fault = failure_of(lambda: part_of(block, dialect))
     assert fault.code == codes.UNSUPPORTED_CONTENT
-    start, _, reason = str(fault).partition(": ")
+    start, _, reason = fault.failure.message.partition(": ")
     assert start == f"messages[0].content[1] cannot be sent to p/claude-x (dialect {dialect})"
     return reason
 
@@ -97,4 +97,4 @@ def test_places_without_files(messages: tuple[Message, ...]) -> None:
     fault = failure_of(lambda: body_of(asking(*messages)))
 
     assert fault.code == codes.UNSUPPORTED_CONTENT
-    assert "a file" in str(fault)
+    assert "a file" in fault.failure.message

@@ -77,7 +77,7 @@ def test_NQ328_arguments_that_are_no_json() -> None:
 
     assert found.finish.kind == "tool-calls"
     assert found.tool_calls == (ToolCallBlock("toolu_a", "find", '{"who": Ann, "n": 1}'),)
-    assert (fault.code, "'toolu_a'" in str(fault)) == (codes.INVALID_OPTIONS, True)
+    assert (fault.code, "'toolu_a'" in fault.failure.message) == (codes.INVALID_OPTIONS, True)
     assert [turn["role"] for turn in body_of(asking(*repaired))["messages"]] == ["user", "assistant", "user"]  # type: ignore[attr-defined]
 
 
@@ -135,7 +135,7 @@ def test_NQ344_a_picture_with_the_wrong_label() -> None:
     """A JPEG that is called a PNG is refused before any I/O, naming both."""
     fault = failure_of(lambda: body_of(asking(user([ImageBlock("image/png", b"\xff\xd8\xff\xe0")]))))
 
-    assert (fault.code, str(fault).partition(": ")[2]) == (
+    assert (fault.code, fault.failure.message.partition(": ")[2]) == (
         codes.UNSUPPORTED_CONTENT,
         "it is labelled image/png, and its bytes are image/jpeg",
     )

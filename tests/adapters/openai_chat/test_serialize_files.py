@@ -72,7 +72,7 @@ def test_files_that_a_row_does_not_take(dialect: str, block: FileBlock, reason: 
     found = refusal(dialect, messages=[user([TextBlock("q"), block])])
 
     assert found.code == codes.UNSUPPORTED_CONTENT
-    assert str(found) == f"messages[0].content[1] cannot be sent to route/m (dialect {dialect}): {reason}"
+    assert found.failure.message == f"messages[0].content[1] cannot be sent to route/m (dialect {dialect}): {reason}"
 
 
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name not in TAKERS])
@@ -81,7 +81,7 @@ def test_rows_that_take_no_file(dialect: str) -> None:
     assert ROWS[dialect].files == NO_FILES
     for block in (PDF, LINK, FileBlock(file_id="f"), WAV):
         found = refusal(dialect, messages=[user([block])])
-        assert (found.code, str(found).partition(": ")[2]) == (
+        assert (found.code, found.failure.message.partition(": ")[2]) == (
             codes.UNSUPPORTED_CONTENT,
             "it takes no documents and no audio",
         )
