@@ -28,7 +28,7 @@ from limen.contract import (
     tool_result,
     user,
 )
-from limen.transport import HttpAnswer, HttpRequest, Transport, TransportOptions
+from limen.transport import HttpRequest, TransportOptions
 from transport._byte_server import CHUNKED, LAST, ByteServer, Connection, chunk, sized
 from transport._client import stay
 
@@ -577,52 +577,28 @@ def test_an_unknown_name_of_the_package() -> None:
     assert {"WireAdapter", "kit", "openai_chat"} <= set(dir(limen.adapters))
 
 
-class Accepting:
-    """A transport that notes the limits that it is given, and answers nothing."""
-
-    def __init__(self) -> None:
-        self.given: list[Timeouts | None] = []
-
-    async def open(
-        self, request: HttpRequest, *, signal: object = None, timeouts: Timeouts | None = None
-    ) -> HttpAnswer:
-        """Note the limits."""
-        self.given.append(timeouts)
-        raise LlmError("nobody is there", codes.TRANSPORT, phase="connect")
-
-    async def aclose(self) -> None:
-        """Close nothing."""
-
-
-async def test_limits_of_a_call_are_laid_over_the_routes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call's own limits stand in place of the route's, field by field; a default leaves the route's (T1)."""
-    monkeypatch.setattr("limen.adapters._http_adapter._TAKES_TIMEOUTS", True)
-    route = Timeouts(connect=1, first_event=2, idle_bytes=3)
-    adapter = WireAdapter(WireOptions(base_url="http://127.0.0.1:1", timeouts=route), ToyCodec())
-    transport = Accepting()
-    monkeypatch.setattr(adapter, "_transport", transport)
-    for timeouts in (None, Timeouts(), Timeouts(first_event=7, total=9.5)):
-        assert (await refused(adapter, options(timeouts=timeouts))).code == codes.TRANSPORT
-
-    assert transport.given == [None, route, Timeouts(connect=1, first_event=7, idle_bytes=3, total=9.5)]
-
-
 async def silence(connection: Connection) -> None:
     """Take a request and answer nothing until the client goes."""
     await connection.request()
     await connection.gone()
 
 
-async def test_a_call_ends_by_its_own_limit() -> None:
-    """A limit of one call ends it in time; a transport without such limits refuses the call before I/O (T1, Q1)."""
-    accepts = "timeouts" in (Transport.open.__kwdefaults__ or {})
+@pytest.mark.parametrize(
+    ("route", "call"),
+    [
+        (Timeouts(), Timeouts(first_event=0.05)),
+        (Timeouts(first_event=0.05), Timeouts(idle_bytes=30)),
+        (Timeouts(first_event=0.05), Timeouts()),
+        (Timeouts(first_event=30), Timeouts(total=0.05)),
+    ],
+)
+async def test_a_call_ends_by_its_own_limit(route: Timeouts, call: Timeouts) -> None:
+    """A call's limits stand in place of the route's, field by field; a default leaves the route's (T1)."""
     async with ByteServer(silence) as server:
-        adapter = WireAdapter(WireOptions(base_url=server.url), ToyCodec())
-        failure = await refused(adapter, options(timeouts=Timeouts(first_event=0.05)))
-        connections = server.connections
+        adapter = WireAdapter(WireOptions(base_url=server.url, timeouts=route), ToyCodec())
+        failure = await refused(adapter, options(timeouts=call))
 
-    wanted = (codes.TIMEOUT, 1) if accepts else (codes.UNSUPPORTED, 0)
-    assert (failure.code, connections) == wanted
+    assert failure.code == codes.TIMEOUT
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from limen.adapters._vendors import UNKNOWN, Vendor
-from limen.adapters.kit import NO_FILES, BuildContext, FileRules, ImageRules, RequestWriter
+from limen.adapters.kit import NO_FILES, BuildContext, FileRules, ImageRules
 from limen.adapters.kit.errors import ErrorRow, ErrorRules, classify_answer, own_rules, request_id
 from limen.contract import (
     CredentialSource,
@@ -134,13 +134,6 @@ class Codec(Protocol):
     def parse_models(self, provider: str, body: bytes) -> tuple[ModelInfo, ...]:
         """Read the provider's list of models; raises `LlmError` `INVALID_CATALOG` for anything else."""
         ...
-
-
-def build(codec: Codec, options: GenerateOptions, context: BuildContext) -> WireRequest:
-    """Make a request by a codec; a field that is set and that the codec does not honour is refused (Q1)."""
-    writer = RequestWriter(options, context, wire=codec.wire, dialect=codec.dialect)
-    writer.check_honoured(codec.honours)
-    return codec.build(options, context)
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -269,6 +262,12 @@ class RowCodec(ABC, Generic[R]):
     def parse_models(self, provider: str, body: bytes) -> tuple[ModelInfo, ...]:
         """Return no models: a wire with a list of models overrides this."""
         return ()
+
+
+def carries_key_only(codec: Codec) -> bool:
+    """Tell whether a codec's authorization is a row's header with the key, whatever the request is."""
+    authorize: object = getattr(type(codec), "authorize", None)
+    return authorize is vars(RowCodec)["authorize"]
 
 
 def _auth(header: str, key: str) -> tuple[str, str]:

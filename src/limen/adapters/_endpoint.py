@@ -31,56 +31,41 @@ _PRODUCT: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(/[!#$%&'*+.^_`|~0-9A-
 
 
 class Endpoint:
-    """The address and the standing headers of one adapter. Raises `INVALID_CONFIG` for what cannot be served."""
+    """The address and the standing headers of one adapter. Raises `INVALID_CONFIG` for what cannot be served.
 
-    __slots__ = ("_auth_names", "_base_url", "_codec", "_headers", "_query", "_user_agent", "brings_auth", "elsewhere")
+    `base_url` has no slash at its end, `query` is encoded, `headers` are the caller's with names in lower case.
+    """
+
+    __slots__ = ("_auth_names", "_codec", "base_url", "brings_auth", "elsewhere", "headers", "query", "user_agent")
 
     def __init__(self, options: WireOptions, codec: Codec) -> None:
         self._codec = codec
         self._auth_names = codec.auth_headers
-        self._headers = _checked(options.headers)
-        self._query = _query(options.query)
-        self._user_agent = user_agent(options.app)
-        self._base_url = _address(options, codec)
+        self.headers = _checked(options.headers)
+        self.query = _query(options.query)
+        self.user_agent = user_agent(options.app)
+        self.base_url = _address(options, codec)
         # Whether the address is another one than the dialect row's own.
-        self.elsewhere = codec.base_url is not None and self._base_url != codec.base_url.rstrip("/")
-        secret = [name for name in self._headers if name in self._auth_names or names_secret(name, header=True)]
+        self.elsewhere = codec.base_url is not None and self.base_url != codec.base_url.rstrip("/")
+        secret = [name for name in self.headers if name in self._auth_names or names_secret(name, header=True)]
         for name in secret:
-            remember_header(self._headers[name])
-            self._headers[name] = Secret(self._headers[name])
+            remember_header(self.headers[name])
+            self.headers[name] = Secret(self.headers[name])
         if options.api_key is not None:
             # The key is the credential; a header beside it may not be another one.
-            self._headers = {name: value for name, value in self._headers.items() if name not in self._auth_names}
+            self.headers = {name: value for name, value in self.headers.items() if name not in self._auth_names}
         self._check_secret_headers(options)
         # Whether the caller's own headers carry the credential. A host may take `Authorization` beside its own header,
         # as Azure does for a token of Entra ID, and a gateway may add the host's key for one of its own.
         self.brings_auth = bool(options.secret_headers) or any(
-            name in self._auth_names or name == "authorization" for name in self._headers
+            name in self._auth_names or name == "authorization" for name in self.headers
         )
         if (options.api_key is not None or secret or options.secret_headers) and not options.allow_plain_http:
             self._check_plain()
 
-    def request(self, written: WireRequest, credential: object, secrets: Mapping[str, str]) -> HttpRequest:
-        """Return a request as it is sent: the codec's headers, the caller's over them, then ours and the credentials.
-
-        `secrets` are the values of the options' `secret_headers`. What carries a credential is a `Secret`.
-        """
-        merged = {name.lower(): value for name, value in written.headers.items()}
-        merged.update(self._headers)
-        merged.update((name.lower(), Secret(value)) for name, value in secrets.items())
-        merged["user-agent"] = self._user_agent
-        url = f"{self._base_url}/{written.path.lstrip('/')}"
-        if self._query:
-            url += f"{'&' if '?' in url else '?'}{self._query}"
-        if credential is not None:
-            unsigned = HttpRequest(written.method, url, list(merged.items()), written.body)
-            signed = self._codec.authorize(unsigned, credential)
-            merged.update((name.lower(), Secret(value)) for name, value in signed)
-        return HttpRequest(written.method, url, list(merged.items()), written.body)
-
     def _check_secret_headers(self, options: WireOptions) -> None:
         for name in _names(options.secret_headers):
-            if name in self._headers:
+            if name in self.headers:
                 _refuse(f"secret_headers: {name} stands in headers too; keep one of them")
             if options.api_key is not None and name in self._auth_names:
                 _refuse(f"secret_headers: {name} is the header that carries the key; give the key or the header")
@@ -88,9 +73,9 @@ class Endpoint:
                 _refuse("secret_headers: user-agent is set by app and holds no credential")
 
     def _check_plain(self) -> None:
-        if is_plain_and_far(self._base_url):
+        if is_plain_and_far(self.base_url):
             _refuse(
-                f"base_url is plain http to another machine ({self._base_url}), which would show the key to everyone "
+                f"base_url is plain http to another machine ({self.base_url}), which would show the key to everyone "
                 "on the way; use https, or set allow_plain_http if the network is trusted"
             )
 

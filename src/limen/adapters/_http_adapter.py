@@ -5,16 +5,17 @@ It reads neither environment nor files (K7).
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from msgspec.structs import replace
 
-from limen.adapters._codec import Codec, WireOptions, build
+from limen.adapters._codec import Codec, WireOptions, carries_key_only
 from limen.adapters._endpoint import Endpoint, own_codec
 from limen.adapters._pump import WireCall, WireStream, completed
-from limen.adapters.kit import BuildContext
+from limen.adapters.kit import BuildContext, build
 from limen.contract import (
     AbortSignal,
+    AdapterCall,
     CredentialSource,
     Failure,
     GenerateOptions,
@@ -35,28 +36,15 @@ from limen.contract import (
     codes,
     encode,
     http_code,
+    remember_secret,
     scrub,
 )
 from limen.transport import HttpAnswer, HttpRequest, Transport
 
 # A list of models is a few hundred kilobytes at most (OpenRouter's, 2026-11: 0.6 MB).
-_CATALOG_BYTES = 4 * 1024 * 1024
-
-
-@runtime_checkable
-class _OpensWithin(Protocol):
-    """A transport's `open` that takes the limits of one call."""
-
-    async def __call__(
-        self, request: HttpRequest, *, signal: AbortSignal | None, timeouts: Timeouts
-    ) -> HttpAnswer: ...  # pragma: no cover - a protocol
-
-
-def _opening(found: object) -> _OpensWithin | None:
-    return found if isinstance(found, _OpensWithin) else None
-
-
-_TAKES_TIMEOUTS: Final = "timeouts" in (Transport.open.__kwdefaults__ or {})
+_CATALOG_BYTES: Final = 4 * 1024 * 1024
+# Models whose facts are kept made; a process that asks for more of them makes some again.
+_RESOLVED_MAX: Final = 256
 
 
 class WireAdapter(LlmAdapter):
@@ -76,6 +64,10 @@ class WireAdapter(LlmAdapter):
         self._limits = options.limits
         self._retry = options.retry
         self._source = _source(options.api_key)
+        # A key that was given in code does not change: it is checked once, and so are the headers that carry it.
+        self._key: Secret | None = None
+        self._key_headers: dict[str, str] | None = None
+        self._resolved: dict[tuple[str, str], ModelInfo] = {}
         self._timeouts = _raised(options.timeouts, codec.min_timeouts)
         self._transport = Transport(options.transport, self._timeouts, options.limits)
 
@@ -126,7 +118,7 @@ class WireAdapter(LlmAdapter):
                 raise
             return configured
         listing = WireRequest("GET", path, self._codec.models_headers, b"")
-        request = self._endpoint.request(listing, credential, await self._secrets(provider))
+        request = self._outgoing(listing, credential, await self._secrets(provider))
         answer = await self._transport.open(request)
         body = await answer.whole_body(_CATALOG_BYTES) if 200 <= answer.status < 300 else await answer.error_body()
         if not 200 <= answer.status < 300:
@@ -137,13 +129,20 @@ class WireAdapter(LlmAdapter):
 
     async def resolve_model(self, provider: str, model: str, *, signal: AbortSignal | None = None) -> ModelInfo:
         """Return what is configured for one exact model, with the dialect row's defaults; no I/O (R10)."""
-        known = self._models.get(model)
-        found = ModelInfo(provider, model, model) if known is None else replace(known, provider=provider)
-        return replace(
-            found,
-            default_max_tokens=self._max_tokens(found),
-            efforts=self._codec.efforts if found.efforts is None else found.efforts,
-        )
+        resolved = self._resolved.get((provider, model))
+        if resolved is None:
+            known = self._models.get(model)
+            found = ModelInfo(provider, model, model) if known is None else replace(known, provider=provider)
+            efforts = self._codec.efforts if found.efforts is None else found.efforts
+            resolved = replace(found, default_max_tokens=self._max_tokens(found), efforts=efforts)
+            if len(self._resolved) >= _RESOLVED_MAX:
+                self._resolved.clear()
+            self._resolved[provider, model] = resolved
+        return resolved
+
+    async def prepare_call(self, provider: str, model: str, *, signal: AbortSignal | None = None) -> AdapterCall:
+        """Bind the facts of one model and this adapter's `stream` (R3)."""
+        return AdapterCall(await self.resolve_model(provider, model, signal=signal), self.stream)
 
     async def aclose(self) -> None:
         """Close the adapter's connections of the running loop. Idempotent."""
@@ -158,16 +157,42 @@ class WireAdapter(LlmAdapter):
         if signal is not None and signal.aborted:
             raise LlmError("the call was aborted before it was sent", codes.ABORTED, phase="resolve")
         credential = await self._credential(options.provider)
-        return self._endpoint.request(written, credential, await self._secrets(options.provider))
+        return self._outgoing(written, credential, await self._secrets(options.provider))
+
+    def _outgoing(self, written: WireRequest, credential: object, secrets: Mapping[str, str]) -> HttpRequest:
+        """Return a request as it is sent: the codec's headers, the caller's over them, then ours and the credentials.
+
+        `secrets` are the values of the options' `secret_headers`. What carries a credential is a `Secret`.
+        """
+        endpoint = self._endpoint
+        merged = {name.lower(): value for name, value in written.headers.items()}
+        merged.update(endpoint.headers)
+        merged.update((name.lower(), Secret(value)) for name, value in secrets.items())
+        merged["user-agent"] = endpoint.user_agent
+        url = f"{endpoint.base_url}/{written.path.lstrip('/')}"
+        if endpoint.query:
+            url += f"{'&' if '?' in url else '?'}{endpoint.query}"
+        if credential is not None:
+            merged.update(
+                self._authorized(HttpRequest(written.method, url, list(merged.items()), written.body), credential)
+            )
+        return HttpRequest(written.method, url, list(merged.items()), written.body)
+
+    def _authorized(self, unsigned: HttpRequest, credential: object) -> dict[str, str]:
+        """Return the headers that carry the credential; those of a key given in code are made once."""
+        if self._key_headers is not None:
+            return self._key_headers
+        signed = self._codec.authorize(unsigned, credential)
+        headers: dict[str, str] = {name.lower(): Secret(value) for name, value in signed}
+        if self._key is not None and carries_key_only(self._codec):
+            # A row's header holds the key and nothing of the request.
+            self._key_headers = headers
+        return headers
 
     async def _open(self, request: HttpRequest, options: GenerateOptions) -> HttpAnswer:
-        if options.timeouts is None:
-            return await self._transport.open(request, signal=options.signal)
-        opening = _opening(self._transport.open)
-        if not _TAKES_TIMEOUTS or opening is None:
-            raise LlmError("this transport has no limits of a single call", codes.UNSUPPORTED, phase="resolve")
-        timeouts = _laid_over_each(self._timeouts, options.timeouts)
-        return await opening(request, signal=options.signal, timeouts=timeouts)
+        own = options.timeouts
+        timeouts = self._timeouts if own is None else _laid_over_each(self._timeouts, own)
+        return await self._transport.open(request, signal=options.signal, timeouts=timeouts)
 
     async def _secrets(self, provider: str) -> dict[str, str]:
         """Return the headers that carry another credential than the key, each source asked once (K1, K2)."""
@@ -186,6 +211,8 @@ class WireAdapter(LlmAdapter):
 
     async def _credential(self, provider: str) -> object:
         """Return the credential to send, `None` where the route sends none (K3, K4)."""
+        if self._key is not None:
+            return self._key
         source = self._source
         if source is None:
             if self._codec.requires_key and not self._endpoint.brings_auth:
@@ -201,7 +228,11 @@ class WireAdapter(LlmAdapter):
             raise self._unfit(source.reference, "a key")
         key = _hidden(await source.api_key())
         if key is not None:
-            return clean_key(key, source.reference)
+            clean = clean_key(key, source.reference)
+            if isinstance(source, StaticCredential):
+                remember_secret(clean, keep=True)
+                self._key = clean
+            return clean
         raise self._missing(provider, f"{source.reference} holds none", "there")
 
     def _unfit(self, reference: str, found: str) -> LlmError:

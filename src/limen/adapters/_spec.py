@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from limen.adapters._codec import Codec, WireOptions, build
+from limen.adapters._codec import Codec, WireOptions
 from limen.adapters._endpoint import masked, user_agent
-from limen.adapters.kit import BuildContext
+from limen.adapters.kit import BuildContext, build
 from limen.contract import (
     Failure,
     GenerateOptions,

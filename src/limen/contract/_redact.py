@@ -14,6 +14,7 @@ MASK: Final = "[redacted]"
 # Enough for a process that rotates keys all day; the oldest is forgotten first.
 _REMEMBERED_MAX: Final = 512
 _remembered: OrderedDict[str, None] = OrderedDict()
+_kept: dict[str, None] = {}
 
 # Patterns, each with a sample of its form; the named groups of a match are kept. A prefix alone is no secret, so a run
 # of key characters must follow.
@@ -74,13 +75,17 @@ def remember_header(value: str) -> None:
         remember_secret(part.partition("=")[2])
 
 
-def remember_secret(secret: str) -> None:
+def remember_secret(secret: str, *, keep: bool = False) -> None:
     """Remember a key, so that `scrub` replaces it from now on in this process.
 
     A key under 4 characters, or of up to 7 letters only, is not remembered: replacing "k" or "other" everywhere would
-    hide nothing and garble every message. White space around a key is no part of it.
+    hide nothing and garble every message. White space around a key is no part of it. Of other keys the oldest are
+    forgotten first; `keep` is for a key that is not named here again with each call, so it is not forgotten.
     """
     secret = secret.strip()
+    if keep and len(secret) >= 8:
+        _kept.update(_forms(secret))
+        return
     if secret in _remembered:
         _remembered.move_to_end(secret)
         return
@@ -147,7 +152,7 @@ def looks_secret(text: str) -> bool:
 def _remembered_spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     # A copy, since another thread may add a key meanwhile.
-    for secret in tuple(_remembered):
+    for secret in (*_remembered, *_kept):
         at = text.find(secret)
         while at >= 0:
             spans.append((at, at + len(secret)))

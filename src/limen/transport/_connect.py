@@ -12,10 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 import httptools
 
-from limen.transport._connection import Connection
+from limen.transport._connection import Connection, Target
 from limen.transport._exceptions import ProxyRefusedError, ProxyUnreachableError
 from limen.transport._options import TransportOptions
-from limen.transport._request import Target
 
 # Seconds until the next address of a host is tried beside the one before (RFC 8305, 5).
 _HAPPY_EYEBALLS_S: Final = 0.25

@@ -13,11 +13,10 @@ from msgspec.structs import replace
 
 from limen.contract import WIRE_TAP, AbortSignal, Limits, LlmError, Timeouts, codes
 from limen.transport._connect import connect, credential_of
-from limen.transport._connection import Connection
+from limen.transport._connection import Connection, HttpRequest, Target, head_of, target_of
 from limen.transport._exchange import Exchange
 from limen.transport._options import TransportOptions
 from limen.transport._pool import Pool, Pools
-from limen.transport._request import HttpRequest, Target, head_of, target_of
 
 
 class HttpAnswer:

@@ -8,8 +8,8 @@ import pytest
 
 from adapters.anthropic._messages_wire import asking, failure_of
 from limen.adapters import BuildContext
-from limen.adapters._codec import build
 from limen.adapters.anthropic import WIRE
+from limen.adapters.kit import build
 from limen.contract import (
     ContentBlock,
     FileBlock,

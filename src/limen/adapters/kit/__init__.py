@@ -46,7 +46,7 @@ from limen.adapters.kit._json import (
     without_lone_halves,
 )
 from limen.adapters.kit._replay import Item, StateWriter, invalid_state, json_object, read_items, read_state
-from limen.adapters.kit._request import NAME, BuildContext, RequestWriter, is_json_array, is_json_object
+from limen.adapters.kit._request import NAME, BuildContext, RequestWriter, build, is_json_array, is_json_object
 from limen.adapters.kit._schema import strict_fault
 from limen.adapters.kit._strict import StrictFault, strict_schema
 from limen.adapters.kit._text import NotCumulative, ThinkTags, grown
@@ -102,6 +102,7 @@ __all__ = [
     "arguments_object",
     "base64_of",
     "block_words",
+    "build",
     "check_call",
     "check_file",
     "check_image",

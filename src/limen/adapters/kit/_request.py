@@ -7,7 +7,7 @@ A codec names the fields that it honours. Every other field that is set is refus
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, Literal, NoReturn, TypeGuard, TypeVar
+from typing import Final, Literal, NoReturn, Protocol, TypeGuard, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ from limen.contract import (
     ReplayDrop,
     ToolChoice,
     ToolSpec,
+    WireRequest,
     codes,
     dumps,
     json_fault,
@@ -51,6 +52,35 @@ class BuildContext:
         self.model = model
         self.default_max_tokens = default_max_tokens
         self.replay_dropped: list[ReplayDrop] = []
+
+
+class Builder(Protocol):
+    """The part of a codec that makes requests."""
+
+    @property
+    def wire(self) -> str:
+        """The wire's name."""
+        ...
+
+    @property
+    def dialect(self) -> str:
+        """The row's name."""
+        ...
+
+    @property
+    def honours(self) -> Collection[str]:
+        """Fields of `GenerateOptions` that `build` writes or checks."""
+        ...
+
+    def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:
+        """Make the request, or refuse it."""
+        ...
+
+
+def build(codec: Builder, options: GenerateOptions, context: BuildContext) -> WireRequest:
+    """Make a request by a codec; a field that is set and that the codec does not honour is refused (Q1)."""
+    RequestWriter(options, context, wire=codec.wire, dialect=codec.dialect).check_honoured(codec.honours)
+    return codec.build(options, context)
 
 
 class RequestWriter:
