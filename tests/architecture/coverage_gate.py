@@ -14,7 +14,7 @@ from pathlib import Path
 FULL = ("contract/", "runtime/", "fixture/", "tools/", "views/", "transport/framing/", "adapters/kit/")
 
 # The files of `adapters` that await, or hand out what does: a branch there may depend on when a peer closes its socket.
-AWAITING = ("_adapter.py", "_http_adapter.py", "_pump.py", "_base.py", "_endpoint.py")
+AWAITING = ("_adapter.py", "_http_adapter.py", "_pump.py")
 
 
 def required(path: str) -> float:

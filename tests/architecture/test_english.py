@@ -18,12 +18,6 @@ HEADLESS = {"What", "Whatever", "Where", "Wherever", "Who", "Whoever", "Whose", 
     "Why",
 }
 
-# Packages that still have such docstrings, each to be taken off when it is clean; "" is the modules beside the folders.
-NOT_YET = {
-    "adapters": "rewritten together with the move of the shared wire code into `adapters/kit`",
-    "transport": "rewritten together with the connections",
-}
-
 
 def first_word(text: str) -> str:
     """The first word of a docstring."""
@@ -59,16 +53,10 @@ def package(name: str) -> list[str]:
 FOLDERS = sorted({path.relative_to(SRC).parts[0] if path.parent != SRC else "" for path in modules(SRC)})
 
 
-@pytest.mark.parametrize("name", [name for name in FOLDERS if name not in NOT_YET])
+@pytest.mark.parametrize("name", FOLDERS)
 def test_docstrings_begin_with_their_head(name: str) -> None:
     """No docstring of the source begins with a clause that has no noun before it."""
     assert package(name) == []
-
-
-@pytest.mark.parametrize("name", sorted(NOT_YET))
-def test_the_list_of_exceptions_only_shrinks(name: str) -> None:
-    """A package on the list of exceptions still has such a docstring: a clean one is taken off the list."""
-    assert package(name) != []
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ class Codec(Protocol):
 
     @property
     def requires_key(self) -> bool:
-        """Whether the provider refuses every call without a key (K4)."""
+        """Tell whether the provider refuses every call without a key (K4)."""
         ...
 
     @property

@@ -44,7 +44,7 @@ class Inflater:
 
     @property
     def whole(self) -> bool:
-        """Whether the input ended where a coded body may end."""
+        """Tell whether the input ended where a coded body may end."""
         return self._inner.eof
 
 

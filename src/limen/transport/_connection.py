@@ -43,7 +43,7 @@ _DEFAULTS: Final = (
 
 
 class State(Enum):
-    """How far a connection has come with its exchange."""
+    """Progress of a connection with its exchange."""
 
     IDLE = "idle"
     SENDING = "sending"  # part of the request is not yet with the kernel

@@ -282,7 +282,7 @@ class Exchange:
         return end.endswith(b"\r\n\r\n") and end[0] not in b"\r\n"
 
     def _broken(self, error: Exception) -> None:
-        """What came is no HTTP, or is framed wrongly."""
+        """Fail, because the bytes are no HTTP or are framed wrongly."""
         if isinstance(error, httptools.HttpParserCallbackError) and isinstance(error.__context__, ValueError):
             error = error.__context__
         verdict = faults.BAD_FRAMING if self.status else faults.NO_HTTP
@@ -395,7 +395,7 @@ class Exchange:
         self._wake()
 
     def no_event(self) -> None:
-        """What was read last held no model event. Where a limit passed meanwhile, what was not read yet is given up:
+        """Note that the last read held no model event. Where a limit has passed meanwhile, unread bytes are given up:
         a flood of keep-alives would otherwise be read on behind it (T1).
         """
         if self.complete or not self.deadlines.unproductive():

@@ -116,7 +116,7 @@ class HttpAnswer:
 
     @property
     def readable(self) -> bool:
-        """Whether there may be more to read."""
+        """Tell whether there may be more to read."""
         return not self._exchange.over
 
     def release(self) -> None:

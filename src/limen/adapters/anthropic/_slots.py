@@ -55,7 +55,7 @@ class TextSlot(OpenText):
         return replace_surrogates("".join(self.signature[1:]) or self.signature[0])
 
     def answers(self, _kept: Mapping["Slot", str]) -> bool:
-        """Whether the block is an answer by itself (C12): it holds text that is not blank."""
+        """Tell whether the block is an answer by itself (C12): it holds text that is not blank."""
         return not self.is_blank
 
     def entry(self) -> dict[str, object]:
@@ -83,7 +83,7 @@ class CallSlot(OpenCall):
         self.caller = block.caller
 
     def answers(self, _kept: Mapping["Slot", str]) -> bool:
-        """Whether the call is an answer by itself: calls are counted apart (C11)."""
+        """Tell whether the call is an answer by itself: calls are counted apart (C11)."""
         return False
 
     def entry(self) -> dict[str, object]:
@@ -106,7 +106,7 @@ class ItemSlot:
         self.fields: dict[str, str] = {}
 
     def answers(self, kept: Mapping["Slot", str]) -> bool:
-        """Whether the item is an answer by itself (C12): work of the provider's own that is whole and kept."""
+        """Tell whether the item is an answer by itself (C12): work of the provider's own that is whole and kept."""
         return self.type in WORK and self in kept
 
     def item(self) -> str | None:

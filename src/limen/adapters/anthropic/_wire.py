@@ -232,7 +232,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     pairs: str = ""
 
     def same(self, other: "Block") -> bool:
-        """Whether another start is of this very block."""
+        """Tell whether another start is of this very block."""
         return (self.type, self.id) == (other.type, other.id)
 
 

@@ -30,7 +30,7 @@ MAX_TEXT: Final = 2_000
 
 
 class ErrorFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a body says of its error; texts are verbatim and not yet scrubbed.
+    """Facts of an error body; texts are verbatim and not yet scrubbed.
 
     `message` is the best sentence for people, `codes` every code, type and status word from the outside in,
     `provider_code` the one to show, `named_status` an HTTP status that the body itself names, `text` all there is to
@@ -317,7 +317,7 @@ class _Reader:
         self.read(metadata.raw, depth + 1)
 
     def facts(self) -> ErrorFacts:
-        """What was found."""
+        """Return the facts that were found."""
         message = ": ".join(self._sentences)
         if self._owner is not None and message:
             message = f"{message} (upstream: {self._owner})" if len(self._sentences) == 1 else self._with_owner()

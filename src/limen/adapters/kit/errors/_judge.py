@@ -36,7 +36,7 @@ class ErrorRow(msgspec.Struct, frozen=True):
     hint: bool | None = None
 
     def matches(self, facts: ErrorFacts, status: int | None, *, hinted: bool) -> bool:
-        """Whether this row speaks of that error."""
+        """Tell whether this row speaks of that error."""
         return (
             (not self.status or status in self.status)
             and (not self.words or not self.words.isdisjoint(_lower(facts)))
@@ -46,7 +46,7 @@ class ErrorRow(msgspec.Struct, frozen=True):
 
 
 class ErrorRules(msgspec.Struct, frozen=True):
-    """What one dialect says of its errors: rows, first match wins, before every shared table.
+    """Error rules of one dialect: rows, first match wins, before every shared table.
 
     `delays` are patterns that find a delay such as "in 6m0.5s" in a message, for providers that name it nowhere else
     (E3).

@@ -27,7 +27,7 @@ StopField: TypeAlias = Literal["stop_reason", "matched_stop"]
 
 
 class EffortRules(msgspec.Struct, frozen=True, kw_only=True):
-    """How reasoning effort is spelled (R4).
+    """Spelling of a reasoning effort (R4).
 
     `levels` are the efforts that are known of the row as a whole, `None` where only the model knows. `level` is what
     goes into the body for an effort, with `EFFORT` in its place; `off` what turns reasoning off, `None` where the
@@ -65,10 +65,10 @@ class ReadingRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         "reasoning_text",
         "reasoning_details",
     )
-    """Where reasoning is looked for, in order; the first that is not empty wins, delta by delta (W9)."""
+    """Fields that may hold reasoning, in order; the first that is not empty wins, delta by delta (W9)."""
 
     end_marker: Literal["required", "optional"] = "optional"
-    """Whether `[DONE]` always comes: if so, an end of body without it is `STREAM_CLOSED` (W6)."""
+    """Tell whether `[DONE]` always comes: if so, an end of body without it is `STREAM_CLOSED` (W6)."""
 
     finish_required: bool = False
     """The server always names a finish reason: a marker without one is `STREAM_CLOSED`, else it is a stop (W6)."""
@@ -124,7 +124,7 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Fields that go with an output cap and keep the host from lowering it; `extra` may set them otherwise (Q1)."""
     seed_field: Literal["seed", "random_seed"] = "seed"
     stream_usage: bool = True
-    """Whether `stream_options.include_usage` may be sent (Q207)."""
+    """Tell whether `stream_options.include_usage` may be sent (Q207)."""
     max_stops: int | None = None
     response_formats: frozenset[str] = frozenset({"text", "json", "json-schema"})
     schema_name: re.Pattern[str] | None = None
@@ -135,7 +135,7 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tool_choices: frozenset[str] = frozenset({"auto", "none", "required", "tool"})
     forced_choice_while_reasoning: bool = True
     strict: Literal["refused", "unchecked", "openai", "deepseek"] = "unchecked"
-    """Whether `strict` may be asked for, and which subset of JSON schema it then takes."""
+    """Tell whether `strict` may be asked for, and which subset of JSON schema it then takes."""
     tool_name: re.Pattern[str] | None = None
     max_tools: int | None = None
     tool_ids: ToolIdRule | None = None
@@ -147,19 +147,19 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tool_images: Literal["follow", "inline"] = "follow"
     """Images of tool results: in a user message after the results, or inside the tool message."""
     empty_content: Literal["empty", "omit"] = "empty"
-    """What stands for `content` beside tool calls alone; never `null` (Q3, Q141)."""
+    """Stand-in for `content` beside tool calls alone; never `null` (Q3, Q141)."""
     merge_turns: bool = False
     """Neighbouring messages of one role become one, because roles must alternate (Q110)."""
     reasoning_back: ReasoningField | None = None
-    """Where reasoning of earlier turns goes; `None`: only under the name it arrived under, if that is known (N4)."""
+    """Field for reasoning of earlier turns; `None`: only under the name it arrived under, if that is known (N4)."""
     empty_turns: Literal["sent", "left out"] = "sent"
-    """Whether an assistant turn without text and calls may be sent; a turn that is left out is reported (NQ340)."""
+    """Fate of an assistant turn without text and calls; one that is left out is reported (NQ340)."""
     reasoning_filler: str = ""
     """Stands for reasoning that an assistant turn must have and has not (`reasoning_required`)."""
     reasoning_required: bool = False
-    """Where tools are in play, every assistant turn has the field, empty where there was no reasoning (Q042)."""
+    """Reasoning on every assistant turn where tools are in play, empty where there was none (Q042)."""
 
     # -- the answer
     reading: ReadingRules = ReadingRules()
     catalog: Literal["openai", "openrouter"] = "openai"
-    """How far the model list's facts go: ids and windows, or OpenRouter's modalities and efforts."""
+    """Extent of the model list's facts: ids and windows, or OpenRouter's modalities and efforts."""
