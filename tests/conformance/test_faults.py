@@ -40,7 +40,6 @@ HEADERS, FIRST, MID = "headers", "first-event", "mid-stream"
 
 ENDS: dict[str, Ends] = {
     "cut": raised("STREAM_CLOSED", MID, HALF),
-    "no-finish": success(),
     "nothing": raised("STREAM_CLOSED", FIRST),
     "keep-alives-only": raised("STREAM_CLOSED", FIRST),
     "keep-alives-between": success(),
@@ -121,6 +120,9 @@ ENDS: dict[str, Ends] = {
 
 # A row that always sends the end marker needs it; where the end of the body may be the end, so may silence (S6, W6).
 ENDS_BY_ADAPTER: dict[tuple[str, str], Ends] = {
+    ("no-finish", "deepseek"): raised("STREAM_CLOSED", MID, ALL),
+    ("no-finish", "openai_chat"): success(),
+    ("no-finish", "anthropic"): success(),
     ("no-end-marker", "deepseek"): raised("STREAM_CLOSED", MID, ALL),
     ("no-end-marker", "openai_chat"): success(),
     ("no-end-marker", "anthropic"): raised("STREAM_CLOSED", MID, ALL),

@@ -161,6 +161,10 @@ def _variable(route: Route) -> str:
 
 
 async def _online_finding(route: Route, config: Config) -> Finding:
+    codec = _compose.codec_of(route)
+    if codec is not None and codec.models_path is None:
+        # A list that nobody is asked for says nothing of the server.
+        return Finding("note", route.name, "has no list of models, so it was not asked whether it answers")
     adapter = _compose.make_adapter(route, config)
     try:
         async with asyncio.timeout(ONLINE_TIMEOUT_S):

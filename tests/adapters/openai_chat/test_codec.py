@@ -97,6 +97,12 @@ def test_windows_by_their_names(field: str) -> None:
     assert [model.context_window for model in found] == [4096, None, None]
 
 
+def test_the_window_that_llama_cpp_serves() -> None:
+    """llama.cpp names the context in use inside `meta`; another host's `meta` says nothing (finding P7)."""
+    found = listing("llamacpp", {"id": "a", "meta": {"n_ctx": 4096}}, {"id": "b", "meta": 7}, {"id": "c", "meta": {}})
+    assert [model.context_window for model in found] == [4096, None, None]
+
+
 def test_a_bare_list_names_and_duplicates() -> None:
     """Together sends a bare list; names are kept; an entry without an id, or with a known one, is left out."""
     entries = [

@@ -63,8 +63,14 @@ class _Reasoning(msgspec.Struct):
     default_effort: str | None = None
 
 
+class _Meta(msgspec.Struct):
+    """llama.cpp's facts of the model that it serves: `n_ctx` is the context in use (2026-11)."""
+
+    n_ctx: int | None = None
+
+
 class _Entry(msgspec.Struct):
-    """One model; windows by the names that OpenRouter, Groq, Mistral, vLLM and Moonshot give them (2026-10)."""
+    """One model; windows by the names that OpenRouter, Groq, Mistral, vLLM, Moonshot and llama.cpp use."""
 
     id: str | None = None
     name: str | None = None
@@ -76,6 +82,7 @@ class _Entry(msgspec.Struct):
     max_model_len: int | None = None
     architecture: _Architecture | None = None
     reasoning: _Reasoning | None = None
+    meta: object = None
 
 
 class _Listing(msgspec.Struct):
@@ -108,7 +115,13 @@ def parse_models(provider: str, body: bytes, *, openrouter: bool) -> tuple[Model
 
 
 def _model(provider: str, model_id: str, entry: _Entry, openrouter: bool) -> ModelInfo:
-    windows = (entry.context_length, entry.context_window, entry.max_context_length, entry.max_model_len)
+    windows = (
+        entry.context_length,
+        entry.context_window,
+        entry.max_context_length,
+        entry.max_model_len,
+        _served(entry),
+    )
     efforts, default = _efforts(entry.reasoning) if openrouter else (None, None)
     return ModelInfo(
         provider,
@@ -120,6 +133,14 @@ def _model(provider: str, model_id: str, entry: _Entry, openrouter: bool) -> Mod
         efforts=efforts,
         default_effort=default,
     )
+
+
+def _served(entry: _Entry) -> int | None:
+    """Return llama.cpp's window; other hosts have a `meta` of their own kind, which says nothing here."""
+    try:
+        return msgspec.convert(entry.meta, _Meta).n_ctx
+    except msgspec.ValidationError:
+        return None
 
 
 def _modalities(architecture: _Architecture | None) -> tuple[Modality, ...] | None:

@@ -67,7 +67,7 @@ GROQ: Final = Dialect(
     max_tools=128,
     tool_name=NAME,
     reasoning_back="reasoning",
-    reading=ReadingRules(think_tags=True, error_places=("x_groq",)),
+    reading=ReadingRules(think_tags=True, error_places=("x_groq",), finish_required=True),
 )
 
 # https://docs.together.ai/docs/error-codes and /reference/chat-completions (2026) [D]; streams of 2026-01 [R].
@@ -81,6 +81,7 @@ TOGETHER: Final = Dialect(
         off=FrozenDict({"reasoning": FrozenDict({"enabled": False})}),
     ),
     strict="refused",
+    reading=ReadingRules(finish_required=True),
 )
 
 # https://docs.fireworks.ai/api-reference/post-chatcompletions and /guides/inference-error-codes (2026-11) [D]: a cap
@@ -92,6 +93,7 @@ FIREWORKS: Final = Dialect(
     max_stops=4,
     efforts=EffortRules(levels=("off", "low", "medium", "high"), level=_EFFORT_FIELD, off=_EFFORT_NONE),
     reasoning_back="reasoning_content",
+    reading=ReadingRules(finish_required=True),
 )
 
 # https://inference-docs.cerebras.ai/api-reference/chat-completions (2026-05) [D]; streams of 2026-05 [R].
@@ -102,6 +104,7 @@ CEREBRAS: Final = Dialect(
     max_stops=4,
     efforts=EffortRules(levels=("off", "low", "medium", "high"), level=_EFFORT_FIELD, off=_EFFORT_NONE),
     reasoning_back="reasoning",
+    reading=ReadingRules(finish_required=True),
 )
 
 # https://docs.nvidia.com/nim and https://build.nvidia.com (2026-08) [D/R]: vLLM and TensorRT backends.

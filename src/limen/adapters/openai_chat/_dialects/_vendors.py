@@ -57,7 +57,7 @@ OPENAI: Final = Dialect(
     max_tools=128,
     tool_ids=ToolIdRule(max_length=40),
     system_role="developer",
-    reading=ReadingRules(end_marker="required"),
+    reading=ReadingRules(end_marker="required", finish_required=True),
 )
 
 # https://learn.microsoft.com/azure/ai-foundry/openai/reference (v1 surface, 2026-10) [D]; the address has the
@@ -77,7 +77,7 @@ AZURE: Final = Dialect(
     tool_name=NAME,
     max_tools=128,
     tool_ids=ToolIdRule(max_length=40),
-    reading=ReadingRules(end_marker="required"),
+    reading=ReadingRules(end_marker="required", finish_required=True),
 )
 
 # https://learn.microsoft.com/azure/ai-foundry/openai/reference (2026-10) [D]: a token of Microsoft Entra ID goes into
@@ -113,7 +113,7 @@ DEEPSEEK: Final = Dialect(
     image_urls=False,
     reasoning_back="reasoning_content",
     reasoning_required=True,
-    reading=ReadingRules(end_marker="required"),
+    reading=ReadingRules(end_marker="required", finish_required=True),
 )
 
 # https://api-docs.deepseek.com/guides/function_calling (2025): strict functions, all or none, on the /beta address.
@@ -134,6 +134,7 @@ MISTRAL: Final = Dialect(
     tool_result_names=True,
     tool_images="inline",
     reasoning_back="thinking-part",
+    reading=ReadingRules(finish_required=True),
 )
 
 # https://docs.x.ai/docs/api-reference (2026) [D]; streams of 2026-02 [R]. Reasoning is counted beside completion.
@@ -144,6 +145,7 @@ XAI: Final = Dialect(
     efforts=_effort_field(("off", "low", "medium", "high", "xhigh")),
     tool_name=NAME,
     reasoning_back="reasoning_content",
+    reading=ReadingRules(finish_required=True),
 )
 
 # https://platform.moonshot.ai/docs/api/chat (2026-11) [D]; client code of 2026-08 … 2026-10 [C]. Tools and answers are
@@ -174,6 +176,7 @@ MOONSHOT: Final = Dialect(
     # missing there, one space does not [NQ341].
     reasoning_required=True,
     reasoning_filler=" ",
+    reading=ReadingRules(finish_required=True),
 )
 
 # https://www.alibabacloud.com/help/model-studio/ (compatible mode and error codes, 2026) [D]; streams of 2026-02 [R].
