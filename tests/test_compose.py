@@ -576,10 +576,10 @@ async def test_a_404_names_the_address(provider: MockProvider) -> None:
     assert caught.value.failure.message.endswith(f"(asked: {wrong}/chat/completions)")
 
 
-async def test_proxies_of_the_environment_reach_the_adapter(
+async def test_NQ352_proxies_of_the_environment_reach_the_adapter(
     provider: MockProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A proxy that the environment names is used for a far address and not for this machine (K7)."""
+    """A proxy that the environment names is used for a far address only; one that nobody speaks is refused (K7)."""
     monkeypatch.setenv("LIMEN_TEST_KEY", KEY)
     monkeypatch.setenv("HTTP_PROXY", provider.url)
     monkeypatch.setenv("HTTPS_PROXY", "gopher://user:canary@127.0.0.1:1")

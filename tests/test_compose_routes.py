@@ -88,7 +88,7 @@ async def test_a_secret_header_without_a_value(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-async def test_the_query_goes_with_every_request() -> None:
+async def test_NQ350_the_query_goes_with_every_request() -> None:
     """A route's query stands behind the path of calls and of the list of models, encoded (NQ350)."""
 
     async def azure(connection: Connection) -> None:

@@ -58,7 +58,7 @@ async def test_a_private_authority_is_named_by_options(authority: trustme.CA, ca
     assert "SSL_CERT_FILE" in str(failure)
 
 
-async def test_a_private_authority_is_named_by_the_environment(
+async def test_NQ353_a_private_authority_is_named_by_the_environment(
     authority: trustme.CA, ca_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`SSL_CERT_FILE` and `SSL_CERT_DIR` are OpenSSL's own and are honoured (NQ353)."""

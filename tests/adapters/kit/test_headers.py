@@ -113,7 +113,7 @@ def test_a_request_id_is_fit_to_be_shown() -> None:
         ({"x-ratelimit-reset-tokens": "soon"}, None),
     ],
 )
-def test_rate_limits(headers: dict[str, str], expected: RateLimits | None) -> None:
+def test_NQ356_rate_limits(headers: dict[str, str], expected: RateLimits | None) -> None:
     """Limits are read in every form that a host was seen to send; a part that cannot be read is unknown [NQ356]."""
     assert rate_limits(headers, now=NOW) == expected
 
