@@ -3,18 +3,20 @@
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 import limen
 from adapters._toy_wire import DONE, WIRE, ToyCodec, chunks, said
-from limen.adapters import CodecWire, WireAdapter, WireOptions
+from limen.adapters import BuildContext, CodecWire, Row, RowCodec, WireAdapter, WireOptions
 from limen.contract import (
     AbortController,
     Effort,
     Failure,
     GenerateOptions,
+    IdSeed,
     Limits,
     LlmError,
     ModelInfo,
@@ -23,6 +25,8 @@ from limen.contract import (
     StreamChunk,
     Timeouts,
     Wire,
+    WireReader,
+    WireRequest,
     codes,
     encode,
     tool_result,
@@ -639,3 +643,49 @@ async def test_a_secret_header_given_in_code() -> None:
 
     assert sent == [("gate/0123", "other/0123"), ("gate/4567", "other/0123")]
     assert "other/0123" not in repr(settings)
+
+
+class _PlainRow(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of a wire without a list of models."""
+
+
+class _PlainCodec(RowCodec[_PlainRow]):
+    """The least that a codec of a row adds."""
+
+    def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:
+        """Send nothing."""
+        return WireRequest("POST", "/", {}, b"{}")
+
+    def reader(
+        self, *, id_seed: IdSeed = b"", limits: Limits | None = None, content_type: str | None = None
+    ) -> WireReader:
+        """Read as the toy wire does."""
+        return ToyCodec().reader(id_seed=id_seed, limits=limits, content_type=content_type)
+
+
+def test_a_wire_without_a_list_of_models() -> None:
+    """A codec made from a row lists no models unless its wire says how."""
+    codec = _PlainCodec(_PlainRow(name="plain"))
+
+    assert codec.parse_models("route", b"anything") == ()
+    assert codec.request_id({"x-request-id": "r"}) == "r"
+
+
+def test_a_wire_that_signs_has_no_header_for_a_key() -> None:
+    """`key_header` is refused where the credential is no key (K1)."""
+
+    class Signing(_PlainCodec):
+        credential_type: type = tuple
+
+    settings = WireOptions(base_url="http://127.0.0.1:1", key_header="bearer")
+    with pytest.raises(LlmError, match="the wire  signs its requests, so key_header has no use") as caught:
+        WireAdapter(settings, Signing(_PlainRow(name="plain")))
+    assert caught.value.code == codes.INVALID_CONFIG
+
+
+@pytest.mark.parametrize("query", [{"a": 1}, {1: "a"}, {"": "a"}])
+def test_a_query_that_is_no_text(query: Any) -> None:
+    """Names and values of a query are text, and a name is not empty."""
+    assert config_fault(WireOptions(base_url="http://127.0.0.1:1", query=query)).endswith(
+        "is a name and a value, both text"
+    )

@@ -12,6 +12,8 @@ import pytest
 
 import limen
 from cli._command import KEY, Done, Run
+from limen import _compose
+from limen.cli import _mock
 from limen.testing.server import MockProvider
 
 CHAT = (
@@ -666,3 +668,33 @@ def test_doctor_of_a_key_that_is_no_unicode(run: Run, monkeypatch: pytest.Monkey
 
     assert "FAULT  deepseek: the key from the environment variable DEEPSEEK_API_KEY cannot be sent" in done.out
     assert (done.code, "hush" in done.out + done.err) == (1, False)
+
+
+def test_mock_leaves_out_a_description_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A description of another distribution that fails to load, or is none, is named, and the others are served."""
+    complaints: list[str] = []
+    places = {
+        "openai-chat": "limen.testing.wires.openai_chat:WIRE",
+        "broken": "no_such_module:WIRE",
+        "odd": "limen:__version__",
+        "fine": "limen.testing.wires.openai_chat:WIRE",
+    }
+    monkeypatch.setattr(_compose, "descriptions", lambda: places)
+    monkeypatch.setattr(_mock, "complain", lambda code, words: complaints.append(f"{code}: {words}"))
+
+    found = _mock._other_wires()
+
+    assert [wire.name for wire in found] == ["openai-chat"]
+    assert complaints == [
+        "INVALID_CONFIG: the wire broken is not served: its description no_such_module:WIRE is unusable: "
+        "ModuleNotFoundError: No module named 'no_such_module'",
+        "INVALID_CONFIG: the wire odd is not served: its description limen:__version__ is unusable: it is a str",
+    ]
+
+
+def test_check_of_an_unknown_wire(run: Run) -> None:
+    """A wire that nobody describes is wrong usage, and the message says which there are."""
+    done = run("check", "a:b", "--wire", "telegraph")
+
+    assert done.code == 2
+    assert "there is no wire 'telegraph' with a description; there are openai-chat" in done.err

@@ -22,7 +22,6 @@ DIFFERENT: dict[tuple[str, str], dict[str, object]] = {
     (CHAT, "generic-no-usage"): {"mock": OpenAIChatMock(counts_unasked=True)},
     (CHAT, "perplexity"): {"mock": OpenAIChatMock(counts_unasked=True), "tools": False},
     (CHAT, "dashscope"): {"codes": {"quota": "RATE_LIMIT"}},
-    (CHAT, "together"): {"codes": {"403": "CONTEXT_WINDOW_EXCEEDED"}},
     ("anthropic-messages", "vertex"): {"mock": AnthropicMessagesMock(path=":streamRawPredict")},
 }
 

@@ -548,3 +548,18 @@ async def test_an_interceptor_may_run_tasks_that_fail() -> None:
             yield chunk
 
     assert await chunks_of(using(serving(Scripted()), grouping).stream(asking())) == list(ANSWER)
+
+
+async def test_an_interceptors_own_failure_names_the_call() -> None:
+    """A failure that an interceptor makes itself gets the route and the model of the call (E3)."""
+
+    async def refuses(options: GenerateOptions, following: Next) -> AsyncIterator[StreamChunk]:
+        yield Finish(FinishReason("error", Failure("not today", codes.SERVER)))
+
+    async with LlmRuntime() as llm:
+        llm.register(["route"], Scripted(ANSWER))
+        llm.use(refuses)
+        with pytest.raises(LlmError) as caught:
+            await llm.complete(asking())
+
+    assert (caught.value.failure.provider, caught.value.failure.model) == (asking().provider, asking().model)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import ssl
+import sys
 import threading
 from urllib.parse import urlsplit
 
@@ -458,3 +459,17 @@ async def test_a_server_in_a_thread_that_cannot_start() -> None:
         pass
 
     assert sum(thread.name == "limen-mock" for thread in threading.enumerate()) == 0
+
+
+def test_a_start_without_h11_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without h11 the start says which extra brings it; another module that is missing is said as it is (finding K5)."""
+    monkeypatch.setitem(sys.modules, "h11", None)
+    monkeypatch.delitem(sys.modules, "limen.testing.server._connection", raising=False)
+
+    with pytest.raises(ModuleNotFoundError, match=r"the mock provider needs h11: pip install 'limen\[mock\]'"):
+        MockProvider().__enter__()
+
+
+def test_leaving_a_provider_that_was_never_entered() -> None:
+    """Leaving is harmless where nothing was started."""
+    MockProvider().__exit__(None, None, None)

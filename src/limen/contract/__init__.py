@@ -300,7 +300,7 @@ _HOMES = {
 }
 _LAZY = {name: module for module, names in _HOMES.items() for name in names}
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # pragma: no branch - a checker alone takes the other way
     # A checker reads the imports above; a `__getattr__` that it could see would hide misspelt names from it.
 
     def __getattr__(name: str) -> object:

@@ -196,7 +196,7 @@ class Connection(asyncio.Protocol):
         self._gone()
         try:
             self.transport.abort()
-        except AttributeError:
+        except AttributeError:  # pragma: no cover - one patch release does so
             # CPython 3.11.2's TLS transport forgets its protocol at a second close(), and that is what it aborts.
             self.abandon()
 
@@ -242,7 +242,7 @@ class Connection(asyncio.Protocol):
 
     def _tcp_info(self) -> tuple[int, int | None]:
         """Return the kernel's state of the connection, and how many bytes the peer has acknowledged, if it tells."""
-        if not hasattr(socket, "TCP_INFO"):
+        if not hasattr(socket, "TCP_INFO"):  # pragma: no cover - Linux has it; elsewhere the kernel does not tell
             return 0, None
         with suppress(OSError, ValueError), self._twin() as twin:
             info = twin.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_ACKED.size)
@@ -259,7 +259,7 @@ class Connection(asyncio.Protocol):
 
 def _look_at(fd: int) -> Callable[[], bool]:
     """Return a function that says whether nothing can be read from a socket, its end included."""
-    if not hasattr(select, "poll"):
+    if not hasattr(select, "poll"):  # pragma: no cover - Windows has select alone
         return lambda: not select.select([fd], [], [], 0)[0]
     poll = select.poll()
     poll.register(fd, select.POLLIN)

@@ -98,10 +98,10 @@ def reread(payload: bytes, decoder: "msgspec.json.Decoder[T]", depth: int, notes
     try:
         return read_lenient(payload, decoder, depth=depth)
     except msgspec.ValidationError:
-        return loads(_relaxed(payload, notes), decoder, depth=depth)
+        return loads(_relaxed(payload, [] if notes is None else notes), decoder, depth=depth)
 
 
-def _relaxed(payload: bytes, notes: list[str] | None) -> bytes:
+def _relaxed(payload: bytes, notes: list[str]) -> bytes:
     whole = without_lone_halves(mended(payload)).strip()
     for path in _OBJECT_PLACES:
         whole = edited(whole, path, _object_as_string)
@@ -118,12 +118,11 @@ def _object_as_string(raw: bytes) -> bytes:
     return msgspec.json.encode(str(without_blanks(raw), "utf-8")) if raw[:1] == b"{" else raw
 
 
-def _or_unknown(decoder: "msgspec.json.Decoder[object]", path: str, notes: list[str] | None, raw: bytes) -> bytes:
+def _or_unknown(decoder: "msgspec.json.Decoder[object]", path: str, notes: list[str], raw: bytes) -> bytes:
     try:
         decoder.decode(raw)
     except msgspec.DecodeError:
-        if notes is not None:
-            notes.append(f"{path} could not be read and counts as unknown")
+        notes.append(f"{path} could not be read and counts as unknown")
         return b"null"
     return raw
 
