@@ -697,4 +697,4 @@ def test_check_of_an_unknown_wire(run: Run) -> None:
     done = run("check", "a:b", "--wire", "telegraph")
 
     assert done.code == 2
-    assert "there is no wire 'telegraph' with a description; there are openai-chat" in done.err
+    assert "there is no wire 'telegraph' with a description; there are anthropic-messages" in done.err

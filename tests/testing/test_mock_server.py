@@ -462,7 +462,7 @@ async def test_a_server_in_a_thread_that_cannot_start() -> None:
 
 
 def test_a_start_without_h11_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without h11 the start says which extra brings it; another module that is missing is said as it is (finding K5)."""
+    """Without h11 the start says which extra brings it (finding K5)."""
     monkeypatch.setitem(sys.modules, "h11", None)
     monkeypatch.delitem(sys.modules, "limen.testing.server._connection", raising=False)
 
