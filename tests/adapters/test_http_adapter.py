@@ -683,6 +683,24 @@ def test_a_wire_that_signs_has_no_header_for_a_key() -> None:
     assert caught.value.code == codes.INVALID_CONFIG
 
 
+async def test_a_key_in_the_query_is_a_secret() -> None:
+    """A value under a key's name goes out in the address and is masked where the provider echoes it (E5)."""
+    secret = "query-secret-0123"
+
+    async def echo(connection: Connection) -> None:
+        request = await connection.request()
+        await connection.send(sized(b"no entry for " + request.line.encode(), status=b"401 Unauthorized"))
+
+    async with ByteServer(echo) as server:
+        adapter = WireAdapter(WireOptions(base_url=server.url, query={"key": secret}), ToyCodec())
+        failure = await refused(adapter, options())
+        (received,) = server.requests
+
+    assert f"?key={secret} " in received.line
+    assert failure.code == codes.AUTH
+    assert secret not in str(failure)
+
+
 @pytest.mark.parametrize("query", [{"a": 1}, {1: "a"}, {"": "a"}])
 def test_a_query_that_is_no_text(query: Any) -> None:
     """Names and values of a query are text, and a name is not empty."""

@@ -698,3 +698,11 @@ def test_check_of_an_unknown_wire(run: Run) -> None:
 
     assert done.code == 2
     assert "there is no wire 'telegraph' with a description; there are anthropic-messages" in done.err
+
+
+def test_check_of_a_wire_of_ones_own(run: Run) -> None:
+    """A description is given as `module:attribute`, and one that cannot be found is named."""
+    done = run("check", "json:dumps", "--wire", "no.such:description")
+
+    assert done.code == 2
+    assert "no.such:description" in done.err
