@@ -17,6 +17,7 @@ from limen.contract import (
     CallInfo,
     ContentBlock,
     Effort,
+    ErrorCode,
     Failure,
     FileBlock,
     Finish,
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     )
     from limen.runtime import Fallback, LlmRuntime, ModelStream, Retry, repair_history
     from limen.transport import TransportOptions
+    from limen.views import messages_from_openai, messages_to_openai
 
 __all__ = [
     "AbortController",
@@ -88,6 +90,7 @@ __all__ = [
     "ContentBlock",
     "CredentialSource",
     "Effort",
+    "ErrorCode",
     "Failure",
     "Fallback",
     "FileBlock",
@@ -134,6 +137,8 @@ __all__ = [
     "decode_response",
     "encode",
     "iter_chunks",
+    "messages_from_openai",
+    "messages_to_openai",
     "open_runtime",
     "repair_history",
     "system",
@@ -160,6 +165,8 @@ _LAZY_NAMES = {
     "build_request": "limen._compose",
     "classify_error": "limen._compose",
     "iter_chunks": "limen._compose",
+    "messages_from_openai": "limen.views",
+    "messages_to_openai": "limen.views",
     "open_runtime": "limen._compose",
     "repair_history": "limen.runtime",
     "wires": "limen._compose",

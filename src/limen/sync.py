@@ -13,13 +13,14 @@ import warnings
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, Self, TypeVar, Unpack, overload
 
 from limen import _compose, runtime
 from limen.config import Source
 from limen.contract import (
     AbortSignal,
     CallInfo,
+    CallOptions,
     Failure,
     Finish,
     FinishReason,
@@ -28,10 +29,12 @@ from limen.contract import (
     LlmAdapter,
     LlmError,
     ModelInfo,
+    Prompt,
     ProviderInfo,
     Response,
     StreamChunk,
     TextDelta,
+    call_options,
     codes,
 )
 
@@ -57,13 +60,33 @@ class LlmRuntime:
 
     # -- calls
 
-    def stream(self, options: GenerateOptions) -> "ModelStream":
-        """Return the stream of one call: iterate it, or ask for its `response()`; a `with` closes it early."""
-        return ModelStream(self._thread, lambda: self._thread.runtime.stream(options))
+    @overload
+    def stream(self, options: GenerateOptions) -> "ModelStream": ...
+    @overload
+    def stream(self, options: str, prompt: Prompt, **fields: Unpack[CallOptions]) -> "ModelStream": ...
+    def stream(
+        self, options: GenerateOptions | str, prompt: Prompt | None = None, **fields: Unpack[CallOptions]
+    ) -> "ModelStream":
+        """Return the stream of one call: iterate it, or ask for its `response()`; a `with` closes it early.
 
-    def complete(self, options: GenerateOptions) -> Response:
-        """Make one call and return the whole answer; raises a failure as `LlmError`, with `.partial`."""
-        return self._thread.call(lambda: self._thread.runtime.complete(options))
+        The call is `GenerateOptions`, or in short `stream("ROUTE/MODEL", "text" or messages, max_tokens=100)`.
+        """
+        asked = call_options(options, prompt, fields)
+        return ModelStream(self._thread, lambda: self._thread.runtime.stream(asked))
+
+    @overload
+    def complete(self, options: GenerateOptions) -> Response: ...
+    @overload
+    def complete(self, options: str, prompt: Prompt, **fields: Unpack[CallOptions]) -> Response: ...
+    def complete(
+        self, options: GenerateOptions | str, prompt: Prompt | None = None, **fields: Unpack[CallOptions]
+    ) -> Response:
+        """Make one call and return the whole answer; raises a failure as `LlmError`, with `.partial`.
+
+        The arguments are those of `stream()`.
+        """
+        asked = call_options(options, prompt, fields)
+        return self._thread.call(lambda: self._thread.runtime.complete(asked))
 
     def prepare_call(self, options: GenerateOptions) -> "PreparedCall":
         """Bind a call to the adapter that serves its route now (R3)."""
@@ -185,6 +208,10 @@ class ModelStream:
             self.response()
         finally:
             self.close()
+
+    def started(self) -> None:
+        """Wait for the first event of the answer; raises a failure that came before it as `LlmError`."""
+        self._read(self._stream.started)
 
     def response(self) -> Response:
         """Read what is left and return the whole answer; raises a failure as `LlmError`, with `.partial`.

@@ -269,6 +269,7 @@ def test_public_names_live_where_they_are_imported_from() -> None:
 
     assert {name for name, module in modules.items() if module != "limen"} == {
         "ContentBlock",
+        "ErrorCode",
         "StreamChunk",
         "__version__",
     }

@@ -120,7 +120,7 @@ def test_a_string_stands_for_one_block_or_one_stop() -> None:
     """Section 1: the short forms of content and of `stop` are the long ones."""
     content, stop = "Hi", "END"
 
-    assert Message("user", content).content == (TextBlock("Hi"),)  # type: ignore[arg-type]  # the short form
+    assert Message("user", content).content == (TextBlock("Hi"),)
     assert GenerateOptions("p", "m", [], stop=stop).stop == ("END",)
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import assert_never, assert_type
 
 import limen
+from limen.contract import Code
 
 
 async def call(llm: limen.LlmRuntime, options: limen.GenerateOptions) -> None:
@@ -21,6 +22,9 @@ async def call(llm: limen.LlmRuntime, options: limen.GenerateOptions) -> None:
     assert_type(stream.info, limen.CallInfo)
     assert_type(await llm.complete(options), limen.Response)
     assert_type(llm.stream(options).text(), AsyncIterator[str])
+    assert_type(await llm.complete("route/model", "hi", max_tokens=5, cache="short"), limen.Response)
+    async with llm.stream("route/model", [limen.user("hi")], tools=[limen.ToolSpec("now")]) as short:
+        assert_type(await short.started(), None)
 
 
 def describe(chunk: limen.StreamChunk) -> str:
@@ -59,7 +63,7 @@ def values() -> None:
 
 def failures(error: limen.LlmError) -> None:
     """A failure's facts are typed, and what had arrived is a response."""
-    assert_type(error.code, str)
+    assert_type(error.code, Code)
     assert_type(error.failure, limen.Failure)
     assert_type(error.partial, limen.Response | None)
 

@@ -30,7 +30,7 @@ from limen.contract._chunks import (
     ToolCallDelta,
     UsageChunk,
 )
-from limen.contract._codes import CODES, Phase, http_code
+from limen.contract._codes import CODES, Code, ErrorCode, Phase, http_code
 from limen.contract._errors import ForeignError, LlmError, foreign_text, safe_cause
 from limen.contract._failure import ErrorMatch, Failure, failure_fault
 from limen.contract._finish import MAX_TOKENS, STOP, TOOL_CALLS, FinishKind, FinishReason
@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from limen.contract._replay import aligned, replay_fault
     from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
     from limen.contract._schemas import SchemaFault, TypeSchema, annotated_text, record_type, type_name
+    from limen.contract._short_calls import CallOptions, Prompt, call_options, split_target
 
 __all__ = [
     "CODES",
@@ -121,10 +122,13 @@ __all__ = [
     "CacheHint",
     "CallFacts",
     "CallInfo",
+    "CallOptions",
     "ChunkGrammar",
+    "Code",
     "ContentBlock",
     "CredentialSource",
     "Effort",
+    "ErrorCode",
     "ErrorMatch",
     "Failure",
     "FileBlock",
@@ -149,6 +153,7 @@ __all__ = [
     "ModelSource",
     "Next",
     "Phase",
+    "Prompt",
     "ProviderInfo",
     "RateLimit",
     "RateLimits",
@@ -188,6 +193,7 @@ __all__ = [
     "annotated_text",
     "assemble",
     "assistant",
+    "call_options",
     "check_history",
     "check_request",
     "checked",
@@ -219,6 +225,7 @@ __all__ = [
     "replay_fault",
     "safe_cause",
     "scrub",
+    "split_target",
     "system",
     "tool_result",
     "type_name",
@@ -296,6 +303,12 @@ _HOMES = {
         "annotated_text",
         "record_type",
         "type_name",
+    ),
+    "_short_calls": (
+        "CallOptions",
+        "Prompt",
+        "call_options",
+        "split_target",
     ),
 }
 _LAZY = {name: module for module, names in _HOMES.items() for name in names}

@@ -6,7 +6,7 @@ Codes are the thing to route on; messages are for people. `HTTP_<n>` is the one 
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 Phase: TypeAlias = Literal["resolve", "connect", "headers", "first-event", "mid-stream"]
 PHASES: Final = frozenset({"resolve", "connect", "headers", "first-event", "mid-stream"})
@@ -56,6 +56,62 @@ TOOL_EXECUTION_FAILED: Final = "TOOL_EXECUTION_FAILED"
 TOOL_TIMED_OUT: Final = "TOOL_TIMED_OUT"
 TOOL_OUTPUT_SERIALIZATION_FAILED: Final = "TOOL_OUTPUT_SERIALIZATION_FAILED"
 UNKNOWN: Final = "UNKNOWN"
+
+ErrorCode: TypeAlias = Literal[
+    "AUTH",
+    "QUOTA",
+    "RATE_LIMIT",
+    "CONTEXT_WINDOW_EXCEEDED",
+    "INVALID_REQUEST",
+    "MODEL_NOT_FOUND",
+    "CONTENT_FILTER",
+    "OVERLOADED",
+    "SERVER",
+    "TRANSPORT",
+    "TIMEOUT",
+    "ABORTED",
+    "STREAM_CLOSED",
+    "MALFORMED_RESPONSE",
+    "UNKNOWN_FINISH",
+    "EMPTY_RESPONSE",
+    "UNSUPPORTED",
+    "UNSUPPORTED_CONTENT",
+    "UNSUPPORTED_REASONING_EFFORT",
+    "MISSING_CREDENTIAL",
+    "INVALID_CREDENTIAL",
+    "INVALID_OPTIONS",
+    "INVALID_REPLAY_STATE",
+    "NO_ADAPTER",
+    "DUPLICATE_ADAPTER",
+    "INVALID_ADAPTER",
+    "REGISTRATION_DISPOSED",
+    "INVALID_PREPARED_CALL",
+    "INVALID_CATALOG",
+    "INVALID_MODEL_INFO",
+    "INVALID_CONFIG",
+    "PROTOCOL_VIOLATION",
+    "INVALID_OUTPUT",
+    "INVALID_TOOL_DEFINITION",
+    "INVALID_TOOL_BATCH",
+    "DUPLICATE_TOOL_NAME",
+    "INVALID_TOOL_CALL",
+    "TOOL_NOT_FOUND",
+    "TOOL_ARGUMENTS_INVALID",
+    "TOOL_VALIDATION_FAILED",
+    "TOOL_CALL_DENIED",
+    "TOOL_EXECUTION_FAILED",
+    "TOOL_TIMED_OUT",
+    "TOOL_OUTPUT_SERIALIZATION_FAILED",
+    "UNKNOWN",
+]
+"""Every code that limen itself uses, beside the open family `HTTP_<n>`; a checker completes these words."""
+
+if TYPE_CHECKING:
+    Code: TypeAlias = ErrorCode | str
+else:
+    # msgspec takes one kind of string in a union; a code is checked when its failure is made.
+    Code = str
+"""Code of a failure: an `ErrorCode`, `HTTP_<n>`, or a word of a foreign adapter (E4)."""
 
 CODES: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -26,7 +26,7 @@ class LlmError(Exception):
     def __init__(  # noqa: PLR0913 - the facts of a failure; the signature is public and fixed
         self,
         message: str,
-        code: str,
+        code: codes.Code,
         *,
         phase: codes.Phase | None = None,
         status: int | None = None,
@@ -80,8 +80,8 @@ class LlmError(Exception):
         return self._failure
 
     @property
-    def code(self) -> str:
-        """Stable code, `failure.code` (E3)."""
+    def code(self) -> codes.Code:
+        """Stable code, `failure.code`, an upper-case word such as `RATE_LIMIT` (E3)."""
         return self._failure.code
 
     def __reduce__(self) -> "tuple[Callable[..., LlmError], tuple[Failure, Response | None]]":

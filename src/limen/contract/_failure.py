@@ -16,7 +16,7 @@ class Failure(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, g
     """
 
     message: str
-    code: str
+    code: codes.Code
     phase: codes.Phase | None = None
     status: int | None = None
     provider_code: str | None = None

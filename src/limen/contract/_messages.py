@@ -1,7 +1,7 @@
 """Messages of a conversation, and functions that make them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -31,6 +31,17 @@ class Message(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     id: str | None = None
     source: ModelSource | None = None
     replay_state: Mapping[str, object] | None = None
+
+    if TYPE_CHECKING:
+        # Text may be given where blocks are kept, which the field's own type cannot say.
+        def __init__(
+            self,
+            role: Role,
+            content: str | Sequence[ContentBlock],
+            id: str | None = None,  # noqa: A002 - the field's name
+            source: ModelSource | None = None,
+            replay_state: Mapping[str, object] | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         content: object = self.content

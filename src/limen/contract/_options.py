@@ -49,6 +49,10 @@ class GenerateOptions(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
     def __post_init__(self) -> None:
         if type(self.messages) is not tuple:
+            messages: object = self.messages
+            if isinstance(messages, str | Message):
+                given = type(messages).__name__
+                raise TypeError(f"messages is a list of Message, not one {given}; write messages=[limen.user(…)]")
             force_setattr(self, "messages", tuple(self.messages))
         if self.tools is not None and type(self.tools) is not tuple:
             force_setattr(self, "tools", tuple(self.tools))

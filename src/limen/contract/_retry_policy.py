@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from limen.contract import _codes as codes
+from limen.contract._codes import Code
 
 RETRYABLE: Final = (
     codes.TRANSPORT,
@@ -37,7 +38,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     initial_delay_ms: float = 500
     max_delay_ms: float = 10_000
     jitter: float = 0.1
-    codes: Sequence[str] = RETRYABLE
+    codes: Sequence[Code] = RETRYABLE
     max_provider_delay_ms: float = 60_000
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from limen.contract import (
     RETRYABLE,
     AbortError,
+    Code,
     Failure,
     GenerateOptions,
     ModelSource,
@@ -68,7 +69,7 @@ class Fallback:
         self,
         targets: Sequence[Target],
         *,
-        codes: Sequence[str] = FALLBACK_CODES,
+        codes: Sequence[Code] = FALLBACK_CODES,
         on_fallback: StepListener | None = None,
     ) -> None:
         given: object = targets

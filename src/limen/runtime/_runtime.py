@@ -6,18 +6,21 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, Unpack, overload
 
 from limen.contract import (
     AbortSignal,
+    CallOptions,
     GenerateOptions,
     Interceptor,
     LlmAdapter,
     LlmError,
     ModelInfo,
+    Prompt,
     ProviderInfo,
     Response,
     RetryPolicy,
+    call_options,
     codes,
     foreign_text,
     safe_cause,
@@ -169,16 +172,33 @@ class LlmRuntime:
 
         return remove
 
-    def stream(self, options: GenerateOptions) -> ModelStream:
-        """Return the stream of one call, which its first read dispatches; every failure is its outcome (E2)."""
-        return self._stream(options)
+    @overload
+    def stream(self, options: GenerateOptions) -> ModelStream: ...
+    @overload
+    def stream(self, options: str, prompt: Prompt, **fields: Unpack[CallOptions]) -> ModelStream: ...
+    def stream(
+        self, options: GenerateOptions | str, prompt: Prompt | None = None, **fields: Unpack[CallOptions]
+    ) -> ModelStream:
+        """Return the stream of one call, which its first read dispatches; every failure is its outcome (E2).
 
-    async def complete(self, options: GenerateOptions) -> Response:
+        The call is `GenerateOptions`, or in short `stream("ROUTE/MODEL", "text" or messages, max_tokens=100)` with the
+        fields of `GenerateOptions` as keywords. Raises `INVALID_OPTIONS` for a model without its route.
+        """
+        return self._stream(_given(options, prompt, fields))
+
+    @overload
+    async def complete(self, options: GenerateOptions) -> Response: ...
+    @overload
+    async def complete(self, options: str, prompt: Prompt, **fields: Unpack[CallOptions]) -> Response: ...
+    async def complete(
+        self, options: GenerateOptions | str, prompt: Prompt | None = None, **fields: Unpack[CallOptions]
+    ) -> Response:
         """Make one call and return the whole answer; raises a failure as `LlmError`, with `.partial`.
 
-        Nothing is shown before the end, so a failure in the middle may be retried too (R9).
+        The arguments are those of `stream()`. Nothing is shown before the end, so a failure in the middle may be
+        retried too (R9).
         """
-        async with self._stream(options, collecting=True) as stream:
+        async with self._stream(_given(options, prompt, fields), collecting=True) as stream:
             return await stream.response()
 
     async def prepare_call(self, options: GenerateOptions) -> PreparedCall:
@@ -311,6 +331,13 @@ def _chain(installed: Sequence[Interceptor]) -> Chain:
     retries: list[Interceptor] = [one for one in installed if isinstance(one, Retry)]
     ordered = (*(one for one in installed if not isinstance(one, Retry)), *retries[-1:])
     return Chain(ordered, all(type(one) in _TRANSPARENT for one in ordered))
+
+
+def _given(options: GenerateOptions | str, prompt: Prompt | None, fields: CallOptions) -> GenerateOptions:
+    # The long form, as most calls have it, costs no step into another file.
+    if not isinstance(options, str) and prompt is None and not fields:
+        return options
+    return call_options(options, prompt, fields)
 
 
 def _check(options: object) -> None:

@@ -7,6 +7,7 @@ from asyncio import get_running_loop
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from threading import get_ident
+from time import perf_counter
 from types import TracebackType
 
 from limen.contract import (
@@ -18,6 +19,7 @@ from limen.contract import (
     Response,
     StreamChunk,
     TextDelta,
+    UsageChunk,
     foreign_text,
     safe_cause,
 )
@@ -25,6 +27,7 @@ from limen.runtime._attempt import Source, close_stream
 from limen.runtime._cancellation import Interrupt
 from limen.runtime._failures import ENDS_THE_PROCESS, LEFT_TEXT, aborted_failure, debug, finish, of_call
 from limen.runtime._interceptors import Chain, Dispatcher, Outer
+from limen.runtime._log import log_call
 from limen.runtime._outcome import call_info, collect
 
 
@@ -39,6 +42,7 @@ class ModelStream:
 
     __slots__ = (
         "__weakref__",
+        "_began",
         "_busy",
         "_chain",
         "_collecting",
@@ -77,6 +81,7 @@ class ModelStream:
         self._outer: Outer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interrupt = Interrupt()
+        self._began = 0.0
         self._busy = False
         self._waiting: list[asyncio.Future[None]] = []
         self._iterated = False
@@ -115,6 +120,22 @@ class ModelStream:
         batch = list(self._ready)
         self._ready.clear()
         return batch
+
+    async def started(self) -> None:
+        """Wait for the first event of the answer; raises a failure that came before it as `LlmError`.
+
+        A web endpoint can so choose its status before it begins to stream. Nothing is consumed: the first chunk is
+        iterated afterwards. Retries are over when this returns (R9). A failure after the first event is the stream's,
+        and a stream that is being iterated has started.
+        """
+        self._bind_loop()
+        if self._iterated:
+            return
+        while self._ended is None and all(type(chunk) is UsageChunk for chunk in self._ready):
+            await self._fill()
+        shown = any(type(chunk) not in (UsageChunk, Finish) for chunk in self._ready)
+        if self._ended is not None and self._ended.reason.failure is not None and not shown:
+            await self.response()
 
     async def response(self) -> Response:
         """Read what is left, and return the whole answer; the same object, or error, each time (R11)."""
@@ -207,6 +228,7 @@ class ModelStream:
             self._end_as_left()
         else:
             self._ended = last
+            log_call(self._options, self._dispatcher, self._outer, last, began=self._began)
             if self._outer is None:
                 # An attempt that gave its finish has closed itself, and retry and fallback hold nothing else.
                 self._dispatcher.opened.clear()
@@ -215,6 +237,7 @@ class ModelStream:
         await self._close_chain()
 
     def _start(self) -> Source:
+        self._began = perf_counter()
         self._ref = weakref.ref(self)
         self._open_streams.add(self._ref)
         # In a closed runtime no interceptor runs: the attempt's look-up says that it is closed.
@@ -282,6 +305,8 @@ class ModelStream:
         options = self._options if attempt is None else attempt.options
         left = aborted_failure(None if attempt is None else attempt.phase, LEFT_TEXT)
         self._ended = finish(of_call(left, options))
+        if self._source is not None:
+            log_call(self._options, self._dispatcher, self._outer, self._ended, began=self._began)
         if not self._collecting:
             self._ready.append(self._ended)
 

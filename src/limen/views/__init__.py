@@ -1,10 +1,11 @@
 """Views: limen's chunks as the events of other protocols, purely.
 
 `encoder(wire, model=, id=)` is the server's side of a wire: fed with chunks, it returns the bytes that a client of that
-wire reads, streamed or whole.
+wire reads, streamed or whole. `messages_from_openai` and `messages_to_openai` convert histories.
 """
 
 from limen.views._encoder import EncoderOptions, EventKind, WholeAnswer, WireEncoder, WireError, WireEvent
+from limen.views._openai_messages import messages_from_openai, messages_to_openai
 from limen.views._registry import ENCODERS, encoder
 
 __all__ = [
@@ -16,4 +17,6 @@ __all__ = [
     "WireError",
     "WireEvent",
     "encoder",
+    "messages_from_openai",
+    "messages_to_openai",
 ]
