@@ -179,7 +179,7 @@ def test_an_image() -> None:
 
 def test_a_call_that_was_cut() -> None:
     """Whole arguments that are no JSON object are `{}`, with the words that say so, as in Pi 1.x."""
-    chunks = [
+    chunks: list[StreamChunk] = [
         BlockStart(0, "tool-call"),
         ToolCallDelta(0, "call_1", "f", '{"x":1,"y'),
         BlockEnd(0, ToolCallBlock("call_1", "f", '{"x":1,"y')),

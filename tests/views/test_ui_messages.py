@@ -95,7 +95,7 @@ def test_parts_are_values() -> None:
 )
 def test_a_call_that_nobody_may_run(arguments: str, finish: FinishReason, fault: str) -> None:
     """A call that may be cut, or whose arguments are no object, is an input error with its raw text (C17)."""
-    chunks = [
+    chunks: list[StreamChunk] = [
         BlockStart(0, "tool-call"),
         ToolCallDelta(0, "call_1", "f", arguments),
         BlockEnd(0, ToolCallBlock("call_1", "f", arguments)),
@@ -114,7 +114,7 @@ def test_a_call_that_nobody_may_run(arguments: str, finish: FinishReason, fault:
 
 def test_images() -> None:
     """An image is a file, by its address or by its bytes."""
-    chunks = [
+    chunks: list[StreamChunk] = [
         BlockStart(0, "image"),
         BlockEnd(0, ImageBlock(url="https://example.test/a.png")),
         BlockStart(1, "image"),

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from limen import _compose
-from limen.cli import _settings
+from limen.cli import _as, _settings
 from limen.cli._report import INTERRUPTED, UsageProblem, complain, complain_failure
 from limen.cli._show import JsonLines, Readable
 from limen.config import Config
@@ -46,10 +46,13 @@ def stream(
         reasoning_effort=effort,
         signal=controller.signal,
     )
-    raise typer.Exit(asyncio.run(_stream(options, controller, JsonLines() if as_json else Readable())))
+    view = _as.asked_for(options, as_json=as_json) or (JsonLines() if as_json else Readable())
+    raise typer.Exit(asyncio.run(_stream(options, controller, view)))
 
 
-async def _stream(options: GenerateOptions, controller: AbortController, view: JsonLines | Readable) -> int:
+async def _stream(
+    options: GenerateOptions, controller: AbortController, view: JsonLines | Readable | _as.EventWriter
+) -> int:
     failure: Failure | None = None
     async with opened(options.provider) as llm, llm.stream(options) as chunks:
         with interrupts(controller):
