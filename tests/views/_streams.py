@@ -1,6 +1,7 @@
 """Random grammatical chunk streams, and what of them a wire can carry."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -33,15 +34,31 @@ COUNTS = st.integers(0, 100_000)
 KINDS: tuple[BlockType, ...] = ("text", "reasoning", "tool-call")
 
 
+def same(usage: TokenUsage) -> TokenUsage:
+    """The counts of a wire that carries all of them."""
+    return usage
+
+
 class Shape(NamedTuple):
-    """Limits of a stream: what a wire can carry chunk by chunk.
+    """What a wire cannot carry; the default carries everything.
 
     `one_each`: at most one text and one reasoning block, and all blocks end at the end (wires without block events).
     `bare_first`: a call's first delta has no arguments (wires that open a call with an event of its own).
+    `whole_calls`: a call's arguments come in one delta, the first one (wires that hand over an object).
+    `cut_calls`: a call that the token limit cut is carried in a stream; `whole_cut_calls`: in a whole answer, too.
+    `ids`: calls keep their ids; where the wire has none, they read back with made ones.
+    `counts`: the counts that a report of usage reads back with.
+    `learns`: codes of failures that read back otherwise than on other wires, with what they read back as.
     """
 
     one_each: bool = False
     bare_first: bool = False
+    whole_calls: bool = False
+    cut_calls: bool = True
+    whole_cut_calls: bool = True
+    ids: bool = True
+    counts: Callable[[TokenUsage], TokenUsage] = same
+    learns: Mapping[str, str] = MappingProxyType({})
 
 
 def encoded(arguments: Mapping[str, object]) -> str:
@@ -63,8 +80,8 @@ def block_deltas(draw: st.DrawFn, kind: str, index: int, shape: Shape, *, cut: b
         arguments = encoded(draw(ARGUMENTS))
         if cut:
             arguments = arguments[: draw(st.integers(1, len(arguments)))]
-        fragments = draw(pieces(arguments))
-        if shape.bare_first or draw(st.booleans()):
+        fragments = [arguments] if shape.whole_calls else draw(pieces(arguments))
+        if shape.bare_first or (not shape.whole_calls and draw(st.booleans())):
             fragments = ["", *fragments]
         first, *rest = fragments
         call = f"call_{index}"
@@ -109,7 +126,7 @@ def streams(draw: st.DrawFn, shape: Shape) -> list[StreamChunk]:
         kinds.append("tool-call")
     if shape.one_each:
         kinds = [kind for place, kind in enumerate(kinds) if kind == "tool-call" or kind not in kinds[:place]]
-    cut = reason is MAX_TOKENS
+    cut = reason is MAX_TOKENS and shape.cut_calls
     blocks = [draw(block_deltas(kind, index, shape, cut=cut)) for index, kind in enumerate(kinds)]
     chunks = list(draw(mixed(blocks, kinds, shape)))
     usage = draw(usages())
@@ -151,6 +168,29 @@ def read(wire: str, reads: Sequence[bytes]) -> list[StreamChunk]:
     """The chunks that limen's own reader makes of bytes, without the replay state that it adds."""
     chunks = limen.iter_chunks(wire, reads)
     return [Finish(chunk.reason) if isinstance(chunk, Finish) else chunk for chunk in chunks]
+
+
+def as_carried(chunks: Sequence[StreamChunk], shape: Shape) -> list[StreamChunk]:
+    """The chunks as a wire of that shape carries them: counts that it has, and calls named by their place if it must.
+
+    Calls of both sides are renamed where a wire has no ids, so that the rest can be compared.
+    """
+    names: dict[str, str] = {}
+
+    def named(id_: str) -> str:
+        return id_ if shape.ids else names.setdefault(id_, f"call {len(names)}")
+
+    found: list[StreamChunk] = []
+    for chunk in chunks:
+        if isinstance(chunk, ToolCallDelta):
+            found.append(msgspec.structs.replace(chunk, id=named(chunk.id)))
+        elif isinstance(chunk, BlockEnd) and isinstance(chunk.block, ToolCallBlock):
+            found.append(BlockEnd(chunk.index, msgspec.structs.replace(chunk.block, id=named(chunk.block.id))))
+        elif isinstance(chunk, UsageChunk):
+            found.append(UsageChunk(shape.counts(chunk.usage)))
+        else:
+            found.append(chunk)
+    return found
 
 
 class Content(NamedTuple):

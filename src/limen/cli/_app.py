@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from limen._version import __version__
-from limen.cli import _calls, _check, _doctor, _fixture, _mock, _offline, _recorded, _routes, _settings
+from limen.cli import _as, _calls, _check, _doctor, _fixture, _mock, _offline, _recorded, _routes, _settings
 from limen.cli._report import UsageProblem, exit_code_of
 
 app = typer.Typer(
@@ -42,7 +42,7 @@ def _before(
         _settings.use_config(config)
 
 
-app.command("stream")(_calls.stream)
+app.command("stream")(_as.with_protocols(_calls.stream))
 app.command("routes")(_routes.routes)
 app.command("models")(_routes.models)
 app.command("doctor")(_doctor.doctor)

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from limen import _compose
-from limen.cli import _settings, _tools
+from limen.cli import _as, _settings, _tools
 from limen.cli._report import INTERRUPTED, UsageProblem, complain, complain_failure
 from limen.cli._show import JsonLines, Readable
 from limen.config import Config
@@ -47,17 +47,22 @@ def stream(
         reasoning_effort=effort,
         signal=controller.signal,
     )
-    view = JsonLines() if as_json else Readable()
+    view = _as.asked_for(options, as_json=as_json) or (JsonLines() if as_json else Readable())
     targets = _tools.tools_asked()
     asked = _converse(options, controller, view, targets) if targets else _stream(options, controller, view)
     raise typer.Exit(asyncio.run(asked))
 
 
 async def _converse(
-    options: GenerateOptions, controller: AbortController, view: JsonLines | Readable, targets: Sequence[str]
+    options: GenerateOptions,
+    controller: AbortController,
+    view: JsonLines | Readable | _as.EventWriter,
+    targets: Sequence[str],
 ) -> int:
     from limen.cli import _converse as conversation  # only a call with tools waits for them to be loaded
 
+    if isinstance(view, _as.EventWriter):
+        raise UsageProblem("--as shows one answer as events; a conversation with --tools has several")
     registry = conversation.registry_of(targets)
     async with opened(options.provider) as llm, registry:
         with interrupts(controller):
@@ -65,7 +70,9 @@ async def _converse(
             return await conversation.show_conversation(llm, options, registry, view, as_json=as_json)
 
 
-async def _stream(options: GenerateOptions, controller: AbortController, view: JsonLines | Readable) -> int:
+async def _stream(
+    options: GenerateOptions, controller: AbortController, view: JsonLines | Readable | _as.EventWriter
+) -> int:
     failure: Failure | None = None
     async with opened(options.provider) as llm, llm.stream(options) as chunks:
         with interrupts(controller):

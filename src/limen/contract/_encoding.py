@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -19,11 +19,23 @@ from limen.contract._tools import JsonSchema
 T = TypeVar("T")
 
 
+@runtime_checkable
+class HasJson(Protocol):
+    """A value with JSON of its own, such as an event of a view."""
+
+    def to_json(self) -> bytes:
+        """Return the value as JSON."""
+        ...
+
+
 def encode(value: object) -> bytes:
     """Return a value of the vocabulary as JSON; `decode` of its class gives it back equal.
 
-    The signal and the timeouts of a call are left out. A number that is not JSON is `INVALID_OPTIONS` (Q8).
+    The signal and the timeouts of a call are left out. A number that is not JSON is `INVALID_OPTIONS` (Q8). An event
+    of a view (V1) is encoded as the other protocol's JSON.
     """
+    if isinstance(value, HasJson):
+        return value.to_json()
     if isinstance(value, GenerateOptions):
         value = _without_live_parts(value)
     for path, part in _free_parts(value):
