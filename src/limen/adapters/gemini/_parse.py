@@ -42,8 +42,10 @@ _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _STRING: Final = msgspec.json.Decoder(str)
 _MODELS: Final = msgspec.json.Decoder(WireModels)
 
-# Members of a part that say something about its data and are none.
-_MARKS: Final = frozenset({"thought", "thoughtSignature", "mediaResolution", "videoMetadata", "partMetadata"})
+# Members of a part that say something about its data and are none; Vertex refuses its own steps of media processing.
+_MARKS: Final = frozenset(
+    {"thought", "thoughtSignature", "mediaResolution", "videoMetadata", "partMetadata", "mediaProcessing"}
+)
 _QUOTED_BYTES: Final = 1024
 
 
@@ -66,11 +68,10 @@ def reread(payload: bytes, decoder: "msgspec.json.Decoder[WireChunk]", depth: in
 def is_plain(chunk: WireChunk) -> bool:
     """Tell whether every part of candidate 0 is text, as nearly all are."""
     for candidate in chunk.candidates or ():
-        content = candidate.content
-        if candidate.index or content is None:
+        if candidate is None or candidate.index or candidate.content is None:
             continue
-        for part in content.parts or ():
-            if part.text is None or part.call is not None:
+        for part in candidate.content.parts or ():
+            if part is None or part.text is None or part.call is not None:
                 return False
     return True
 
@@ -80,7 +81,7 @@ def read_parts(payload: bytes) -> list[Part]:
     chunk = _read(payload, _RAW_CHUNK, "a chunk")
     found: list[Part] = []
     for candidate in chunk.candidates or ():
-        if candidate.index or candidate.content is None:
+        if candidate is None or candidate.index or candidate.content is None:
             continue
         for raw in candidate.content.parts or ():
             part = _part(bytes(raw))

@@ -66,12 +66,13 @@ class Translator:
     def take(self, chunk: WireChunk, out: list[StreamChunk]) -> None:
         """Take a chunk whose parts are text; this runs once for each chunk."""
         for candidate in chunk.candidates or ():
-            if candidate.index:
+            if candidate is None or candidate.index:
                 continue
             content = candidate.content
             if content is not None and content.parts:
                 for part in content.parts:
-                    self._take_text(part, out)
+                    if part is not None:
+                        self._take_text(part, out)
             if candidate.finish:
                 self._end_word(candidate)
         self._beside(chunk)
@@ -81,7 +82,7 @@ class Translator:
         for part in parts:
             self._take_part(part, out)
         for candidate in chunk.candidates or ():
-            if candidate.finish and not candidate.index:
+            if candidate is not None and candidate.finish and not candidate.index:
                 self._end_word(candidate)
         self._beside(chunk)
 

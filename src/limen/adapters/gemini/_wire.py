@@ -43,7 +43,7 @@ class WirePart(msgspec.Struct, frozen=True, gc=False):
 class WireContent(msgspec.Struct, frozen=True, gc=False):
     """The content of a candidate."""
 
-    parts: list[WirePart] | None = None
+    parts: list[WirePart | None] | None = None
 
 
 class WireCandidate(msgspec.Struct, frozen=True, gc=False):
@@ -77,7 +77,7 @@ class WireFeedback(msgspec.Struct, frozen=True, gc=False):
 class WireChunk(msgspec.Struct, frozen=True, gc=False):
     """One chunk of the stream; a whole answer has the same form."""
 
-    candidates: list[WireCandidate] | None = None
+    candidates: list[WireCandidate | None] | None = None
     usage: WireUsage | None = msgspec.field(name="usageMetadata", default=None)
     feedback: WireFeedback | None = msgspec.field(name="promptFeedback", default=None)
     error: object = None
@@ -109,7 +109,7 @@ class WireRawCandidate(msgspec.Struct, frozen=True, gc=False):
 class WireRawChunk(msgspec.Struct, frozen=True, gc=False):
     """A chunk whose parts keep their bytes."""
 
-    candidates: list[WireRawCandidate] | None = None
+    candidates: list[WireRawCandidate | None] | None = None
 
 
 class WireBlob(msgspec.Struct, frozen=True, gc=False):
