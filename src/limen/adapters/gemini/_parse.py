@@ -71,7 +71,7 @@ def is_plain(chunk: WireChunk) -> bool:
         if candidate is None or candidate.index or candidate.content is None:
             continue
         for part in candidate.content.parts or ():
-            if part is None or part.text is None or part.call is not None:
+            if part is not None and (part.text is None or part.call is not None):
                 return False
     return True
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from limen.adapters.gemini._dialects import Dialect
 from limen.adapters.gemini._history import History, WirePart, without_last_model_turn
 from limen.adapters.gemini._models import Family, family_of, thinking_config
+from limen.adapters.gemini._wire import WIRE
 from limen.adapters.kit import BuildContext, RequestWriter, SubsetFault, gemini_schema, is_json_array, is_json_object
 from limen.contract import (
     FrozenDict,
@@ -80,7 +81,8 @@ def build_request(options: GenerateOptions, context: BuildContext, row: Dialect)
             {"category": category, "threshold": threshold} for category, threshold in row.safety.items()
         ]
     writer.cache()
-    writer.merge_extra(_refused)
+    _check_extra(writer)
+    writer.merge_extra()
     return WireRequest("POST", _path(row, options.model), _HEADERS, writer.encoded())
 
 
@@ -171,12 +173,15 @@ def _format(writer: RequestWriter) -> WirePart:
     return {"responseMimeType": "application/json"}
 
 
-def _refused(name: str, value: object) -> str | None:
-    if name == "generationConfig" and is_json_object(value):
-        modes = value.get("responseModalities")
-        if "speechConfig" in value or (is_json_array(modes) and any(str(mode).upper() == "AUDIO" for mode in modes)):
-            return "answers of audio are not read"
-        count = value.get("candidateCount")
-        if count not in (None, 1):
-            return "one candidate is read"
-    return None
+def _check_extra(writer: RequestWriter) -> None:
+    """Refuse what `extra` may ask for and no reader here understands, beside a config of the request's own too."""
+    fields = (writer.options.extra or {}).get(WIRE)
+    config = fields.get("generationConfig") if is_json_object(fields) else None
+    if not is_json_object(config):
+        return
+    path = f"extra.{WIRE}.generationConfig"
+    modes = config.get("responseModalities")
+    if "speechConfig" in config or (is_json_array(modes) and any(str(mode).upper() == "AUDIO" for mode in modes)):
+        writer.refuse(path, "answers of audio are not read")
+    if config.get("candidateCount") not in (None, 1):
+        writer.refuse(path, "one candidate is read")
