@@ -35,7 +35,7 @@ class Token(Protocol):
 class GoogleCredentials:
     """Source of access tokens for Vertex AI: `api_key=GoogleCredentials()`; asked once per call.
 
-    - `file`: a file of a service account or of a federated identity, in place of the default credentials.
+    - `file`: the file of a service account, in place of the default credentials.
     - `load`: makes google-auth's credentials; for tests and for credentials of another kind.
 
     A token that is good for five minutes more is given at once. One that ends sooner is given too, while a thread
@@ -123,20 +123,22 @@ def _missing(words: str) -> LlmError:
 
 
 def _credentials(file: str | None) -> Token:
-    import google.auth
+    if file is None:
+        from google import auth
 
-    if file is not None:
-        found = google.auth.load_credentials_from_file(file, scopes=[SCOPE])
-    else:
-        found = google.auth.default(scopes=[SCOPE])
-    made: Token = found[0]
-    return made
+        default: Callable[..., tuple[Token, object]] = auth.default
+        return default(scopes=[SCOPE])[0]
+    from google.oauth2 import service_account
+
+    load: Callable[..., Token] = service_account.Credentials.from_service_account_file
+    return load(file, scopes=[SCOPE])
 
 
 def _request() -> Callable[..., object]:
-    from google.auth.transport.requests import Request
+    from google.auth.transport import requests
 
-    request = Request()
+    make: Callable[[], Callable[..., object]] = requests.Request
+    request = make()
 
     def send(url: str, method: str = "GET", **given: object) -> object:
         return request(url=url, method=method, **{**given, "timeout": _REQUEST_TIMEOUT_S})

@@ -260,8 +260,9 @@ class History:
             case ImageBlock():
                 return self._image(block, path)
             case ReasoningBlock() | FileBlock() | ToolResultBlock():
-                self._misplaced(block, role, path)
-        return assert_never(block)
+                return self._misplaced(block, role, path)
+            case _:
+                assert_never(block)
 
     def _misplaced(self, block: ContentBlock, role: str, path: str) -> NoReturn:
         refuse_block(self._writer, path, f"this wire has no place for {block_words(block)} in {role} messages")
