@@ -8,7 +8,7 @@ import limen
 from adapters.gemini._generate_wire import COUNTS, MODERN, asking, call, chunk, failure_of, read, stopped, text
 from limen._compose import known_providers
 from limen.adapters.gemini import WIRE, GeminiAdapter, GeminiOptions, GoogleCredentials, codec_of
-from limen.config import routes_from
+from limen.config._environment import routes_from  # the seam that takes an environment as data
 from limen.contract import (
     MAX_TOKENS,
     STOP,

@@ -129,21 +129,40 @@ async def test_a_project_at_vertex(tokens: Tokens, account: Path) -> None:
     assert request.header("x-goog-api-key") is None
 
 
-@pytest.mark.parametrize("code", [codes.INVALID_CREDENTIAL, codes.MISSING_CREDENTIAL, codes.TRANSPORT])
-async def test_failures(code: str, tokens: Tokens, account: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def refused(tokens: Tokens, account: Path) -> str:
+    """An account that Google does not know."""
+    tokens.status = 400
+    return str(account)
+
+
+@pytest.fixture
+def gone(tmp_path: Path) -> str:
+    """A file that is not there."""
+    return str(tmp_path / "gone.json")
+
+
+@pytest.fixture
+def unreachable(tokens: Tokens, account: Path) -> str:
+    """An account whose tokens come from where nobody listens."""
+    account.write_text(account.read_text("utf-8").replace(tokens.url, "http://127.0.0.1:9/token"), "utf-8")
+    return str(account)
+
+
+@pytest.mark.parametrize(
+    ("which", "code"),
+    [
+        ("refused", codes.INVALID_CREDENTIAL),
+        ("gone", codes.MISSING_CREDENTIAL),
+        ("unreachable", codes.TRANSPORT),
+    ],
+)
+async def test_failures(which: str, code: str, request: pytest.FixtureRequest) -> None:
     """A refusal, a file that is none and a host that is not there have codes of their own, and name the place."""
-    file = str(account)
-    if code == codes.INVALID_CREDENTIAL:
-        tokens.status = 400
-    elif code == codes.MISSING_CREDENTIAL:
-        file = str(tmp_path / "gone.json")
-    else:
-        text = account.read_text(encoding="utf-8").replace(tokens.url, "http://127.0.0.1:9/token")
-        account.write_text(text, encoding="utf-8")
-    source = GoogleCredentials(file)
+    file: str = request.getfixturevalue(which)
 
     with pytest.raises(LlmError) as caught:
-        await source.api_key()
+        await GoogleCredentials(file).api_key()
 
     assert caught.value.code == code
     assert caught.value.failure.message.startswith(f"the Google credentials in {file} cannot be used: ")
