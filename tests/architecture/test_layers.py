@@ -15,7 +15,7 @@ STANDARD = set(sys.stdlib_module_names)
 THIRD_PARTIES = {
     "contract": {"msgspec"},
     "transport": {"msgspec", "httptools", "python_socks"},
-    "adapters": {"msgspec"},
+    "adapters": {"msgspec", "google"},
     "runtime": {"msgspec"},
     "fixture": {"msgspec"},
     "recording": {"msgspec"},
@@ -42,6 +42,12 @@ ANATOMY = {
 }
 # A further file of one adapter, with its reason.
 FURTHER = {
+    "gemini/_google": "access tokens of Google, a credential source that awaits a thread",
+    "gemini/_models": "the table of model families, which are rows of the models and not of the hosts",
+    "gemini/_partial": "streamed arguments by JSON path, a small language of its own",
+    "gemini/_replay": "the state of a turn, written by `_translate` and read by `_history`",
+    "gemini/_tolerance": "what a plain decode could not read, with a table of the fields beside the answer (C15)",
+    "gemini/_usage": "counts of several reports and their sums, too large for `_translate`",
     "anthropic/_slots": "the wire has block events of its own, whose state is too large for `_translate`",
     "anthropic/_tolerance": "what a plain decode could not read, with a table of the fields beside the answer (C15)",
     "anthropic/_usage": "counts of several passes and reports, too large for `_translate`",

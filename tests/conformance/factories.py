@@ -2,6 +2,7 @@
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.deepseek import DeepSeekAdapter, DeepSeekOptions
+from limen.adapters.gemini import GeminiAdapter, GeminiOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.testing.conformance import Endpoint
 
@@ -41,6 +42,15 @@ def anthropic(endpoint: Endpoint) -> AnthropicAdapter:
     """Anthropic's messages."""
     return AnthropicAdapter(
         AnthropicOptions(
+            base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+        )
+    )
+
+
+def gemini(endpoint: Endpoint) -> GeminiAdapter:
+    """The Gemini Developer API."""
+    return GeminiAdapter(
+        GeminiOptions(
             base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
         )
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from limen.adapters import anthropic as anthropic
     from limen.adapters import deepseek as deepseek
+    from limen.adapters import gemini as gemini
     from limen.adapters import kit as kit
     from limen.adapters import openai_chat as openai_chat
     from limen.adapters._codec import Codec, Row, RowCodec, WireOptions
@@ -43,6 +44,7 @@ __all__ = [
     "WireOptions",
     "anthropic",
     "deepseek",
+    "gemini",
     "kit",
     "openai_chat",
 ]

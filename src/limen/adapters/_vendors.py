@@ -15,6 +15,7 @@ from limen.contract import FrozenDict, codes
 
 CHAT: Final = "openai-chat"
 MESSAGES: Final = "anthropic-messages"
+GENERATE: Final = "gemini-generate"
 
 
 class Vendor(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +82,19 @@ AZURE_ENTRA: Final = Vendor(keys=("AZURE_OPENAI_AD_TOKEN",), errors=AZURE.errors
 FOUNDRY: Final = Vendor(keys=("ANTHROPIC_FOUNDRY_API_KEY",))
 
 ANTHROPIC: Final = Vendor(addresses=FrozenDict({MESSAGES: "https://api.anthropic.com"}), keys=("ANTHROPIC_API_KEY",))
+
+# https://ai.google.dev/gemini-api/docs/api-key (2026-11) [D]
+GEMINI: Final = Vendor(
+    addresses=FrozenDict({GENERATE: "https://generativelanguage.googleapis.com/v1beta"}),
+    keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+)
+
+# Express mode: https://cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode (2026-11) [D]; the variables
+# are those of Vercel's and pi's clients [C].
+VERTEX: Final = Vendor(
+    addresses=FrozenDict({GENERATE: "https://aiplatform.googleapis.com/v1beta1/publishers/google"}),
+    keys=("GOOGLE_VERTEX_API_KEY", "GOOGLE_CLOUD_API_KEY"),
+)
 
 DEEPSEEK: Final = Vendor(
     addresses=FrozenDict({CHAT: "https://api.deepseek.com", MESSAGES: "https://api.deepseek.com/anthropic"}),

@@ -6,7 +6,7 @@
 - `UsageReports`, `first_count`, `uncached`, `with_reasoning`: token counts to disjoint ones (W7).
 - `CallIds`, `OutgoingIds`: made ids and rewritten ids (C9, C10).
 - `RequestWriter`: honoured fields, refusals, `extra` (Q1, Q3, Q8-Q10); `strict_fault`,
-  `strict_schema`: JSON schemas for strict modes, checked and rewritten.
+  `strict_schema`: JSON schemas for strict modes, checked and rewritten; `gemini_schema` for Gemini's two forms.
 - `StateWriter`, `read_state`, `read_items`: replay state before, at and after a block (R5, N4).
 - `limen.adapters.kit.errors`: classification of errors as data (E3).
 """
@@ -49,6 +49,7 @@ from limen.adapters.kit._replay import Item, StateWriter, invalid_state, json_ob
 from limen.adapters.kit._request import NAME, BuildContext, RequestWriter, build, is_json_array, is_json_object
 from limen.adapters.kit._schema import strict_fault
 from limen.adapters.kit._strict import NO_ARGUMENTS, StrictFault, strict_schema
+from limen.adapters.kit._subset import SubsetFault, gemini_schema
 from limen.adapters.kit._text import NotCumulative, ThinkTags, grown
 from limen.adapters.kit._usage import (
     ROUNDING,
@@ -97,6 +98,7 @@ __all__ = [
     "RequestWriter",
     "StateWriter",
     "StrictFault",
+    "SubsetFault",
     "ThinkTags",
     "ToolIdRule",
     "UsageReports",
@@ -112,6 +114,7 @@ __all__ = [
     "edited",
     "first_count",
     "first_document",
+    "gemini_schema",
     "grown",
     "invalid_state",
     "is_cut_short",

@@ -255,7 +255,7 @@ async def _efforts(bench: Bench) -> None:
     if info.efforts is None:
         outcome = await bench.call("text", but(bench.options(), reasoning_effort="high"), what="effort high")
         if not _refused(outcome):
-            outcome.expect("high" in list(_texts(outcome.request.json)), "the effort is not in the request")
+            outcome.expect("high" in map(str.lower, _texts(outcome.request.json)), "the effort is not in the request")
         return
     plain = _body(await bench.outcome("text"))
     for effort in info.efforts:
