@@ -2,6 +2,7 @@
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.deepseek import DeepSeekAdapter, DeepSeekOptions
+from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.testing.conformance import Endpoint
 
@@ -42,5 +43,18 @@ def anthropic(endpoint: Endpoint) -> AnthropicAdapter:
     return AnthropicAdapter(
         AnthropicOptions(
             base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+        )
+    )
+
+
+def ollama(endpoint: Endpoint) -> OllamaAdapter:
+    """Ollama's cloud, which takes a key."""
+    return OllamaAdapter(
+        OllamaOptions(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            timeouts=endpoint.timeouts,
+            limits=endpoint.limits,
+            dialect="ollama-cloud",
         )
     )
