@@ -38,10 +38,12 @@ class Shape(NamedTuple):
 
     `one_each`: at most one text and one reasoning block, and all blocks end at the end (wires without block events).
     `bare_first`: a call's first delta has no arguments (wires that open a call with an event of its own).
+    `whole_calls`: calls stand last, each one delta that is not cut, and counts are input and output alone.
     """
 
     one_each: bool = False
     bare_first: bool = False
+    whole_calls: bool = False
 
 
 def encoded(arguments: Mapping[str, object]) -> str:
@@ -61,6 +63,8 @@ def block_deltas(draw: st.DrawFn, kind: str, index: int, shape: Shape, *, cut: b
     if kind == "tool-call":
         name = draw(NAMES)
         arguments = encoded(draw(ARGUMENTS))
+        if shape.whole_calls:
+            return [ToolCallDelta(index, f"call_{index}", name, arguments)]
         if cut:
             arguments = arguments[: draw(st.integers(1, len(arguments)))]
         fragments = draw(pieces(arguments))
@@ -109,10 +113,14 @@ def streams(draw: st.DrawFn, shape: Shape) -> list[StreamChunk]:
         kinds.append("tool-call")
     if shape.one_each:
         kinds = [kind for place, kind in enumerate(kinds) if kind == "tool-call" or kind not in kinds[:place]]
+    if shape.whole_calls:
+        kinds.sort(key=lambda kind: kind == "tool-call")
     cut = reason is MAX_TOKENS
     blocks = [draw(block_deltas(kind, index, shape, cut=cut)) for index, kind in enumerate(kinds)]
     chunks = list(draw(mixed(blocks, kinds, shape)))
     usage = draw(usages())
+    if shape.whole_calls:
+        usage = TokenUsage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
     return [*chunks, UsageChunk(usage), Finish(reason)]
 
 
@@ -124,6 +132,9 @@ def mixed(draw: st.DrawFn, blocks: list[list[StreamChunk]], kinds: list[BlockTyp
     opened = 0
     while opened < len(blocks) or rest:
         choices = [*rest, *([opened] if opened < len(blocks) else [])]
+        if shape.whole_calls and kinds[choices[-1]] == "tool-call":
+            # A call goes out as a whole, after all that came before it.
+            choices = [index for index in rest if kinds[index] != "tool-call"] or choices
         index = draw(st.sampled_from(choices))
         if index == opened:
             kind = kinds[index]

@@ -1,9 +1,12 @@
 """Chunks through a wire's encoder and back through limen's reader of the same wire."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limen.adapters.kit import is_object
 from limen.contract import (
     CODES,
     BlockStart,
@@ -13,14 +16,34 @@ from limen.contract import (
     FinishReason,
     StreamChunk,
     TextDelta,
+    TokenUsage,
     codes,
 )
 from limen.views import ENCODERS, WireEncoder, encoder
-from views._streams import Shape, content, cuts, read, streams
+from views._streams import Content, Shape, content, cuts, read, streams
 
 CHAT = "openai-chat"
 MESSAGES = "anthropic-messages"
-SHAPES = {CHAT: Shape(one_each=True), MESSAGES: Shape(bare_first=True)}
+OLLAMA = "ollama-chat"
+SHAPES = {
+    CHAT: Shape(one_each=True),
+    MESSAGES: Shape(bare_first=True),
+    OLLAMA: Shape(one_each=True, whole_calls=True),
+}
+# How the last event of an answer begins or ends.
+ENDS = re.compile(rb"^event: message_stop|^data: \[DONE\]|\"done\":true")
+
+
+def carried(wire: str, said: Content, *, whole: bool) -> Content:
+    """What of an answer a wire has a place for."""
+    if (wire == OLLAMA or (wire == MESSAGES and whole)) and said.kind == "max-tokens":
+        # A call that was cut is no object, and has no place there.
+        said = said._replace(calls=tuple(call for call in said.calls if is_object(call[2])))
+    if wire == OLLAMA and said.usage is not None:
+        usage = said.usage
+        prompt = (usage.input_tokens or 0) + (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
+        said = said._replace(usage=TokenUsage(input_tokens=prompt, output_tokens=usage.output_tokens))
+    return said
 
 
 def encoding(wire: str) -> WireEncoder:
@@ -56,7 +79,7 @@ def test_any_stream_keeps_its_content(wire: str, data: st.DataObject) -> None:
     grammar.feed_all(found)
     grammar.eof()
 
-    assert content(found) == content(chunks)
+    assert content(found) == carried(wire, content(chunks), whole=False)
 
 
 @pytest.mark.parametrize("wire", sorted(SHAPES))
@@ -69,14 +92,9 @@ def test_a_whole_answer_agrees_with_the_stream(wire: str, data: st.DataObject) -
     for chunk in chunks:
         encoder_.feed(chunk)
     whole = encoder_.whole()
-    expected = content(chunks)
-    if wire == MESSAGES and expected.kind == "max-tokens":
-        # A call that was cut is no object, and has no place in a whole answer of this wire.
-        whole_calls = tuple(call for call in expected.calls if call[2].endswith("}"))
-        expected = expected._replace(calls=whole_calls)
 
     assert whole.error is None
-    assert content(read(wire, data.draw(cuts(whole.body)))) == expected
+    assert content(read(wire, data.draw(cuts(whole.body)))) == carried(wire, content(chunks), whole=True)
 
 
 @pytest.mark.parametrize("wire", sorted(SHAPES))
@@ -108,7 +126,7 @@ def test_exactly_one_terminal_event(wire: str, data: st.DataObject) -> None:
     encoder_ = encoding(wire)
     before = [event for chunk in chunks for event in encoder_.feed(chunk)]
     after = [event for chunk in chunks for event in encoder_.feed(chunk)]
-    ends = [event for event in before if event.startswith(b"event: message_stop") or event == b"data: [DONE]\n\n"]
+    ends = [event for event in before if ENDS.search(event)]
 
     assert (len(ends), before[-1:], after, encoder_.eof()) == (1, ends, [], [])
 
@@ -134,6 +152,8 @@ LEARNS = {code: code for code in _SAME} | dict.fromkeys(_BAD_REQUESTS, codes.INV
 LEARNS[codes.NO_ADAPTER] = codes.MODEL_NOT_FOUND
 # Anthropic has an error type of its own for time; OpenAI's is the server's.
 LEARNS_ON = {(MESSAGES, codes.TIMEOUT): codes.TIMEOUT}
+# Ollama's line of an error has a message and nothing else.
+LEARNS_ON |= {(OLLAMA, code): codes.SERVER for code in LEARNS if code != codes.CONTENT_FILTER}
 
 
 @pytest.mark.parametrize("code", sorted(CODES))

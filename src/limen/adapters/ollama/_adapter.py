@@ -52,8 +52,8 @@ class OllamaAdapter(WireAdapter):
     - Efforts outside the model's list, else `off`, `low`, `medium`, `high`, `max`.
     - Image addresses, files, images outside user messages and results, extra of another wire.
 
-    Ignored: `session_id`, `purpose`. Left out of the answer: durations, log-probabilities, `created_at`, the remote host
-    of a cloud model, images, unknown fields, lines without a known field. There is no replay state.
+    Ignored: `session_id`, `purpose`. Left out of the answer: durations, log-probabilities, `created_at`, the remote
+    host of a cloud model, images, unknown fields, lines without a known field. There is no replay state.
     """
 
     def __init__(self, options: OllamaOptions | None = None) -> None:

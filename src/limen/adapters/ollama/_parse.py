@@ -96,7 +96,7 @@ def parse_details(model: ModelInfo, body: bytes, *, num_ctx: int | None) -> Mode
     if not _chats(shown.capabilities):
         return None
     info = shown.model_info or {}
-    # {"general.architecture":"qwen3","qwen3.context_length":40960}
+    # The names of a model's facts begin with its architecture: `qwen3.context_length`.
     trained = _window(info.get(f"{info.get('general.architecture')}.context_length"))
     window = num_ctx or _parameter(shown.parameters) or trained or model.context_window
     changed = {} if shown.capabilities is None else _abilities(shown.capabilities)
