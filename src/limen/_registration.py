@@ -35,6 +35,7 @@ ADAPTERS: Final = (
     OwnAdapter("deepseek", "limen.adapters.deepseek:SPEC", "openai-chat"),
     OwnAdapter("anthropic-messages", "limen.adapters.anthropic:SPEC", "anthropic-messages"),
     OwnAdapter("gemini", "limen.adapters.gemini:SPEC", "gemini-generate"),
+    OwnAdapter("ollama", "limen.adapters.ollama:SPEC", "ollama-chat"),
     OwnAdapter("fixture", "limen._file_adapters:FIXTURE"),
     OwnAdapter("cassette", "limen._file_adapters:CASSETTE"),
 )

@@ -3,6 +3,7 @@
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.deepseek import DeepSeekAdapter, DeepSeekOptions
 from limen.adapters.gemini import GeminiAdapter, GeminiOptions
+from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.testing.conformance import Endpoint
 
@@ -52,5 +53,18 @@ def gemini(endpoint: Endpoint) -> GeminiAdapter:
     return GeminiAdapter(
         GeminiOptions(
             base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+        )
+    )
+
+
+def ollama(endpoint: Endpoint) -> OllamaAdapter:
+    """Ollama's cloud, which takes a key."""
+    return OllamaAdapter(
+        OllamaOptions(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            timeouts=endpoint.timeouts,
+            limits=endpoint.limits,
+            dialect="ollama-cloud",
         )
     )

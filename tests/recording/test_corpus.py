@@ -16,6 +16,8 @@ WIRES = limen.wires()
 ROWS = [row for row in rows() if row.wire in WIRES]
 EXPLAINED = exceptions()
 CUTS = 3
+# Fewer recordings of a wire than this are a folder that is not whole.
+FEWEST = {"ollama-chat": 12}
 
 pytestmark = pytest.mark.skipif(recordings() is None, reason="no recordings: set LIMEN_RECORDINGS to their folder")
 
@@ -78,11 +80,14 @@ def found(response: Response) -> dict[str, object]:
 def expected(row: Row, actual: dict[str, object]) -> dict[str, object]:
     """What the manifest says; where it says nothing of a part, that part is as it was found."""
     wanted = row.expect
+    finish = FINISHED.get(str(wanted.finish), actual["finish"])
+    if finish == "stop" and wanted.tool_calls:
+        finish = "tool-calls"  # the manifest has the wire's word; a plain stop after calls is one for calls (C11)
     return {
         "text": wanted.text_sha256 or actual["text"],
         "reasoning": wanted.reasoning_sha256 or actual["reasoning"],
         "calls": [(call.name, call.arguments_sha256) for call in wanted.tool_calls],
-        "finish": FINISHED.get(str(wanted.finish), actual["finish"]),
+        "finish": finish,
         "usage": wanted.input_tokens is not None,
     }
 
@@ -120,7 +125,7 @@ def test_recorded_answers_are_the_manifests(wire: str) -> None:
             if response_of(row, reads) != whole:
                 wrong[row.name] = f"differs at the cuts of seed {seed}"
     assert wrong == {}
-    assert counts["answers"] > 50
+    assert counts["answers"] > FEWEST.get(wire, 50)
 
 
 @pytest.mark.parametrize("wire", sorted(WIRES))

@@ -45,6 +45,7 @@ class Shape(NamedTuple):
     `one_each`: at most one text and one reasoning block, and all blocks end at the end (wires without block events).
     `bare_first`: a call's first delta has no arguments (wires that open a call with an event of its own).
     `whole_calls`: a call's arguments come in one delta, the first one (wires that hand over an object).
+    `calls_last`: calls stand after every other block.
     `cut_calls`: a call that the token limit cut is carried in a stream; `whole_cut_calls`: in a whole answer, too.
     `ids`: calls keep their ids; where the wire has none, they read back with made ones.
     `counts`: the counts that a report of usage reads back with.
@@ -54,6 +55,7 @@ class Shape(NamedTuple):
     one_each: bool = False
     bare_first: bool = False
     whole_calls: bool = False
+    calls_last: bool = False
     cut_calls: bool = True
     whole_cut_calls: bool = True
     ids: bool = True
@@ -126,10 +128,14 @@ def streams(draw: st.DrawFn, shape: Shape) -> list[StreamChunk]:
         kinds.append("tool-call")
     if shape.one_each:
         kinds = [kind for place, kind in enumerate(kinds) if kind == "tool-call" or kind not in kinds[:place]]
+    if shape.calls_last:
+        kinds.sort(key=lambda kind: kind == "tool-call")
     cut = reason is MAX_TOKENS and shape.cut_calls
     blocks = [draw(block_deltas(kind, index, shape, cut=cut)) for index, kind in enumerate(kinds)]
     chunks = list(draw(mixed(blocks, kinds, shape)))
     usage = draw(usages())
+    if shape.whole_calls:
+        usage = TokenUsage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
     return [*chunks, UsageChunk(usage), Finish(reason)]
 
 
@@ -141,6 +147,9 @@ def mixed(draw: st.DrawFn, blocks: list[list[StreamChunk]], kinds: list[BlockTyp
     opened = 0
     while opened < len(blocks) or rest:
         choices = [*rest, *([opened] if opened < len(blocks) else [])]
+        if shape.whole_calls and kinds[choices[-1]] == "tool-call":
+            # A call goes out as a whole, after all that came before it.
+            choices = [index for index in rest if kinds[index] != "tool-call"] or choices
         index = draw(st.sampled_from(choices))
         if index == opened:
             kind = kinds[index]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limen.adapters.kit import is_object
 from limen.contract import (
     CODES,
     BlockStart,
@@ -15,6 +16,7 @@ from limen.contract import (
     FinishReason,
     StreamChunk,
     TextDelta,
+    TokenUsage,
     codes,
 )
 from limen.views import ENCODERS, WireEncoder, encoder

@@ -198,6 +198,19 @@ class TakesOwn(Protocol):
         ...
 
 
+@runtime_checkable
+class AsksDetails(Protocol):
+    """A codec whose provider tells most facts of a model only where it is asked for that one model."""
+
+    def details_request(self, model: ModelInfo) -> WireRequest:
+        """Make the request for the facts of one listed model."""
+        ...
+
+    def parse_details(self, model: ModelInfo, body: bytes) -> ModelInfo | None:
+        """Return a listed model with the facts of the answer, `None` to leave it out of the list; never raises."""
+        ...
+
+
 class RowCodec(ABC, Generic[R]):
     """Base of a wire's codec: all that follows from a row. A wire adds `honours`, `build` and `reader`.
 

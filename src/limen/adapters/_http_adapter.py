@@ -3,13 +3,14 @@
 It reads neither environment nor files (K7).
 """
 
+import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from limen.adapters._codec import Codec, WireOptions, carries_key_only
+from limen.adapters._codec import AsksDetails, Codec, WireOptions, carries_key_only
 from limen.adapters._endpoint import Endpoint, own_codec
 from limen.adapters._pump import WireCall, WireStream, completed
 from limen.adapters.kit import BuildContext, build
@@ -43,6 +44,8 @@ from limen.transport import HttpAnswer, HttpRequest, Transport
 
 # A list of models is a few hundred kilobytes at most (OpenRouter's, 2026-11: 0.6 MB).
 _CATALOG_BYTES: Final = 4 * 1024 * 1024
+# Requests for the facts of single models that are open at once.
+_DETAILS_AT_ONCE: Final = 8
 # Models whose facts are kept made; a process that asks for more of them makes some again.
 _RESOLVED_MAX: Final = 256
 
@@ -117,15 +120,25 @@ class WireAdapter(LlmAdapter):
             if missing.code != codes.MISSING_CREDENTIAL or not configured:
                 raise
             return configured
-        listing = WireRequest("GET", path, self._codec.models_headers, b"")
-        request = self._outgoing(listing, credential, await self._secrets(provider))
+        secrets = await self._secrets(provider)
+
+        async def ask(request: WireRequest) -> bytes:
+            return await self._answered(self._outgoing(request, credential, secrets))
+
+        body = await ask(WireRequest("GET", path, self._codec.models_headers, b""))
+        listed: Sequence[ModelInfo] = self._codec.parse_models(provider, body)
+        if isinstance(self._codec, AsksDetails):
+            listed = await _detailed(self._codec, listed, ask)
+        return tuple(self._laid_over(model) for model in listed)
+
+    async def _answered(self, request: HttpRequest) -> bytes:
+        """Return the body of an answer that is no stream; raises `LlmError` for a failed one."""
         answer = await self._transport.open(request)
         body = await answer.whole_body(_CATALOG_BYTES) if 200 <= answer.status < 300 else await answer.error_body()
         if not 200 <= answer.status < 300:
             failure = _with_address(self._codec.classify(answer.status, answer.headers, body), request.url)
             raise LlmError.of(completed(failure, answer, time.time(), self._codec.request_id))
-        listed = self._codec.parse_models(provider, body)
-        return tuple(self._laid_over(model) for model in listed)
+        return body
 
     async def resolve_model(self, provider: str, model: str, *, signal: AbortSignal | None = None) -> ModelInfo:
         """Return what is configured for one exact model, with the dialect row's defaults; no I/O (R10)."""
@@ -282,6 +295,25 @@ class _Seed:
 
     def __call__(self) -> bytes:
         return encode(self._options.messages)
+
+
+async def _detailed(
+    codec: AsksDetails, listed: Sequence[ModelInfo], ask: Callable[[WireRequest], Awaitable[bytes]]
+) -> list[ModelInfo]:
+    """Return listed models with the facts that each is asked for; one that cannot be asked stays as it is listed."""
+    free = asyncio.Semaphore(_DETAILS_AT_ONCE)
+
+    async def told(model: ModelInfo) -> ModelInfo | None:
+        async with free:
+            try:
+                body = await ask(codec.details_request(model))
+            except LlmError:
+                return model
+        return codec.parse_details(model, body)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(told(model)) for model in listed]
+    return [found for task in tasks if (found := task.result()) is not None]
 
 
 def _fault(options: GenerateOptions) -> LlmError | None:

@@ -16,6 +16,7 @@ from limen.contract import FrozenDict, codes
 CHAT: Final = "openai-chat"
 MESSAGES: Final = "anthropic-messages"
 GENERATE: Final = "gemini-generate"
+OLLAMA_CHAT: Final = "ollama-chat"
 
 
 class Vendor(msgspec.Struct, frozen=True, kw_only=True):
@@ -283,9 +284,16 @@ HUGGINGFACE: Final = Vendor(addresses=FrozenDict({CHAT: "https://router.huggingf
 
 # Servers that run where you put them, at their usual ports.
 OLLAMA: Final = Vendor(
-    addresses=FrozenDict({CHAT: "http://localhost:11434/v1", MESSAGES: "http://localhost:11434"}),
+    addresses=FrozenDict(
+        {
+            CHAT: "http://localhost:11434/v1",
+            MESSAGES: "http://localhost:11434",
+            OLLAMA_CHAT: "http://localhost:11434",
+        }
+    ),
     keys=("OLLAMA_API_KEY",),
 )
+OLLAMA_CLOUD: Final = Vendor(addresses=FrozenDict({OLLAMA_CHAT: "https://ollama.com"}), keys=("OLLAMA_API_KEY",))
 VLLM: Final = Vendor(
     addresses=FrozenDict({CHAT: "http://localhost:8000/v1", MESSAGES: "http://localhost:8000"}),
     keys=("VLLM_API_KEY",),
