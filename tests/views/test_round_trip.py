@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from limen.adapters.kit import is_object
 from limen.contract import (
@@ -25,10 +26,54 @@ from views._streams import Shape, as_carried, content, cuts, read, streams
 ROOT = Path(__file__).parents[2]
 CHAT = "openai-chat"
 MESSAGES = "anthropic-messages"
+GEMINI = "gemini-generate"
+OLLAMA = "ollama-chat"
+
+
+def prompt_and_output(usage: TokenUsage) -> TokenUsage:
+    """The counts of a wire that reports the whole prompt, cached or not, and what was generated."""
+    parts = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+    return TokenUsage(input_tokens=sum(part or 0 for part in parts), output_tokens=usage.output_tokens)
+
+
+def without_writes(usage: TokenUsage) -> TokenUsage:
+    """The counts of a wire that has no word for what was written into a cache: it is input like other."""
+    written = usage.cache_write_tokens or 0
+    return replace(usage, input_tokens=(usage.input_tokens or 0) + written, cache_write_tokens=None)
+
+
+# Ollama's line of an error has a message and nothing else.
+OLLAMA_LEARNS = {code: codes.SERVER for code in CODES if code != codes.CONTENT_FILTER}
 # What a wire cannot carry, for each entry of `ENCODERS`; the same is told in docs/views.md.
 SHAPES = {
     CHAT: Shape(one_each=True),
     # Anthropic has an error type of its own for time; a whole answer has a place for objects only.
+    # Google tells what failed by a status word, so some codes read back as the nearest one.
+    GEMINI: Shape(
+        one_each=True,
+        whole_calls=True,
+        calls_last=True,
+        cut_calls=False,
+        whole_cut_calls=False,
+        counts=without_writes,
+        learns={
+            codes.ABORTED: "HTTP_499",
+            codes.MODEL_NOT_FOUND: "HTTP_404",
+            codes.NO_ADAPTER: "HTTP_404",
+            codes.OVERLOADED: codes.SERVER,
+            codes.QUOTA: codes.RATE_LIMIT,
+            codes.TIMEOUT: codes.TIMEOUT,
+        },
+    ),
+    OLLAMA: Shape(
+        one_each=True,
+        whole_calls=True,
+        calls_last=True,
+        cut_calls=False,
+        whole_cut_calls=False,
+        counts=prompt_and_output,
+        learns=OLLAMA_LEARNS,
+    ),
     MESSAGES: Shape(bare_first=True, whole_cut_calls=False, learns={codes.TIMEOUT: codes.TIMEOUT}),
 }
 

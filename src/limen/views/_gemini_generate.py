@@ -10,11 +10,9 @@ import msgspec
 
 from limen.contract import Failure, FinishKind, TokenUsage, codes
 from limen.views._encoder import (
-    EncoderOptions,
     EventKind,
     OutgoingBlock,
     WholeAnswer,
-    WireEncoder,
     WireError,
     WireEvent,
     compact,
@@ -22,6 +20,7 @@ from limen.views._encoder import (
     prompt_tokens,
     sse,
 )
+from limen.views._sequential import SequentialEncoder
 
 _INVALID: Final = (400, "INVALID_ARGUMENT")
 _ERRORS: Final[Mapping[str, tuple[int, str]]] = {
@@ -47,7 +46,7 @@ _OVERFLOW: Final = "exceeds the maximum number of tokens allowed"
 _INFO: Final = "type.googleapis.com/google.rpc.ErrorInfo"
 
 
-class GeminiGenerateEncoder(WireEncoder):
+class GeminiGenerateEncoder(SequentialEncoder):
     """Chunks of `streamGenerateContent?alt=sse`: text and thoughts as they come, a call in one part when it is whole.
 
     - the last chunk has the finish reason and `usageMetadata`; there is no end marker
@@ -63,10 +62,6 @@ class GeminiGenerateEncoder(WireEncoder):
     wire: ClassVar[str] = "gemini-generate"
     words: ClassVar[Mapping[FinishKind, str]] = {"stop": "STOP", "tool-calls": "STOP", "max-tokens": "MAX_TOKENS"}
     refusal_word: ClassVar[str] = "SAFETY"
-
-    def __init__(self, *, model: str, id: str, options: EncoderOptions) -> None:  # noqa: A002 - V1 fixes the name
-        super().__init__(model=model, id=id, options=options)
-        self._calls_out = 0
 
     def signature(self, index: int, text: str) -> list[WireEvent]:
         """Return a chunk with the signature on an empty part."""
@@ -102,25 +97,12 @@ class GeminiGenerateEncoder(WireEncoder):
     def _opening(self, *, call: bool) -> list[WireEvent]:
         return []
 
-    def _open_block(self, block: OutgoingBlock) -> list[WireEvent]:
-        return []
+    def _piece(self, block: OutgoingBlock, text: str) -> WireEvent:
+        return self._chunk("content", _text(block, text))
 
-    def _text(self, block: OutgoingBlock, text: str) -> list[WireEvent]:
-        return [self._chunk("content", _text(block, text))]
-
-    def _call(self, block: OutgoingBlock, arguments: str, *, first: bool) -> list[WireEvent]:
-        # A part holds a whole call: it goes out with the block's end.
-        return []
-
-    def _close_block(self, block: OutgoingBlock) -> list[WireEvent]:
-        """Send the calls that are whole, in the order in which they began."""
-        events: list[WireEvent] = []
-        calls = [sent for sent in self._sent if sent.kind == "tool-call"]
-        while self._calls_out < len(calls) and calls[self._calls_out].ended:
-            part = _whole_call(calls[self._calls_out])
-            self._calls_out += 1
-            events += [] if part is None else [self._chunk("content", part)]
-        return events
+    def _whole_call(self, block: OutgoingBlock) -> list[WireEvent]:
+        part = _whole_call(block)
+        return [] if part is None else [self._chunk("content", part)]
 
     def _closing(self, word: str) -> list[WireEvent]:
         broken = self._broken()
@@ -128,7 +110,8 @@ class GeminiGenerateEncoder(WireEncoder):
             self._error = self.error(broken)
             return [WireEvent("error", self.error_event(self._error))]
         candidate = self._ending(word)
-        return [WireEvent("finish", sse(compact({"candidates": [candidate], **self._usage_fields(), **self._facts()})))]
+        last = {"candidates": [candidate], **self._usage_fields(), **self._facts()}
+        return [*self._held(), WireEvent("finish", sse(compact(last)))]
 
     def _document(self) -> WholeAnswer:
         broken = self._broken()

@@ -4,7 +4,6 @@ Source: https://docs.ollama.com/api/chat and the server's `api/types.go` (https:
 read 2026-12-01.
 """
 
-from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import ClassVar, Final
@@ -17,13 +16,13 @@ from limen.views._encoder import (
     EventKind,
     OutgoingBlock,
     WholeAnswer,
-    WireEncoder,
     WireError,
     WireEvent,
     compact,
     json_object,
     prompt_tokens,
 )
+from limen.views._sequential import SequentialEncoder
 
 _LIMIT: Final = "length"
 _SERVER: Final = 500
@@ -49,7 +48,7 @@ _ERRORS: Final[Mapping[str, int]] = {
 }
 
 
-class OllamaChatEncoder(WireEncoder):
+class OllamaChatEncoder(SequentialEncoder):
     """Ollama's chat: one JSON object a line, the last one with `"done": true`, the finish word and the counts.
 
     - text as `content`, reasoning as `thinking`, each fragment on a line of its own; a tool call whole, on one line,
@@ -73,8 +72,6 @@ class OllamaChatEncoder(WireEncoder):
 
     def __init__(self, *, model: str, id: str, options: EncoderOptions) -> None:  # noqa: A002 - V1 fixes the name
         super().__init__(model=model, id=id, options=options)
-        # Blocks of one kind by opening: what arrives in others than the first that is open waits for it.
-        self._open: dict[str, deque[OutgoingBlock]] = {"text": deque(), "reasoning": deque(), "tool-call": deque()}
         self._calls = 0
         head = compact(self._head())[:-1]
         self._before = b'%b,"message":{"role":"assistant","content":' % head
@@ -103,44 +100,8 @@ class OllamaChatEncoder(WireEncoder):
     def _opening(self, *, call: bool) -> list[WireEvent]:
         return []
 
-    def _open_block(self, block: OutgoingBlock) -> list[WireEvent]:
-        self._open[block.kind].append(block)
-        return []
-
-    def _text(self, block: OutgoingBlock, text: str) -> list[WireEvent]:
-        if self._open[block.kind][0] is not block:
-            return []
-        return [self._piece(block.kind, text)]
-
-    def _call(self, block: OutgoingBlock, arguments: str, *, first: bool) -> list[WireEvent]:
-        if first:
-            self._open[block.kind].append(block)
-        return []
-
-    def _close_block(self, block: OutgoingBlock) -> list[WireEvent]:
-        if self._open[block.kind][0] is not block:
-            return []
-        return self._next(self._open[block.kind])
-
-    def _next(self, waiting: deque[OutgoingBlock]) -> list[WireEvent]:
-        """Drop the block that has ended, and return what arrived in the others up to the next one that is open."""
-        events: list[WireEvent] = []
-        ended = waiting.popleft()
-        if ended.kind == "tool-call":
-            events += self._whole_call(ended)
-        while waiting:
-            block = waiting[0]
-            if block.kind != "tool-call" and block.text:
-                events.append(self._piece(block.kind, block.text))
-            if not block.ended:
-                break
-            waiting.popleft()
-            if block.kind == "tool-call":
-                events += self._whole_call(block)
-        return events
-
-    def _piece(self, kind: str, text: str) -> WireEvent:
-        if kind == "text":
+    def _piece(self, block: OutgoingBlock, text: str) -> WireEvent:
+        if block.kind == "text":
             return self._line(compact(text))
         return self._line(b'"","thinking":%b' % compact(text))
 
@@ -167,14 +128,9 @@ class OllamaChatEncoder(WireEncoder):
         return super()._finish(finish)
 
     def _closing(self, word: str) -> list[WireEvent]:
-        # A refusal may come while blocks are open; text that waited behind them is part of the answer.
-        held: list[WireEvent] = []
-        for kind in ("reasoning", "text"):
-            while self._open[kind]:
-                held += self._next(self._open[kind])
         message = {"role": "assistant", "content": "".join(self._refusal)}
         body = {**self._head(), "message": message, "done": True, "done_reason": word, **self._counts()}
-        return [*held, WireEvent("finish", compact(body) + b"\n")]
+        return [*self._held(), WireEvent("finish", compact(body) + b"\n")]
 
     def _document(self) -> WholeAnswer:
         self._calls = 0

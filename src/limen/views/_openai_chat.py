@@ -4,7 +4,6 @@ Source: https://platform.openai.com/docs/api-reference/chat/streaming and the ob
 `reasoning_content` from https://api-docs.deepseek.com/guides/thinking_mode, read 2026-11-30.
 """
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
@@ -14,13 +13,13 @@ from limen.views._encoder import (
     EventKind,
     OutgoingBlock,
     WholeAnswer,
-    WireEncoder,
     WireError,
     WireEvent,
     compact,
     prompt_tokens,
     sse,
 )
+from limen.views._sequential import SequentialEncoder
 
 # Status, type and code of each failure; `None` as the code is limen's own code in lower case.
 _SERVER: Final = (502, "server_error", None)
@@ -50,7 +49,7 @@ _ERRORS: Final[Mapping[str, tuple[int, str, str | None]]] = {
 }
 
 
-class OpenAIChatEncoder(WireEncoder):
+class OpenAIChatEncoder(SequentialEncoder):
     """Chat completions: `data:` lines without event names, `[DONE]` at the end of a success.
 
     - role chunk · text as `content`, reasoning as `reasoning_content`, calls as `tool_calls` numbered among themselves
@@ -73,9 +72,6 @@ class OpenAIChatEncoder(WireEncoder):
     def __init__(self, *, model: str, id: str, options: EncoderOptions) -> None:  # noqa: A002 - V1 fixes the name
         super().__init__(model=model, id=id, options=options)
         self._calls = 0
-        # Blocks of one kind by opening: the wire has one text and one reasoning, so the first that is open goes out
-        # and what arrives in the others waits for it.
-        self._open: dict[str, deque[OutgoingBlock]] = {"text": deque(), "reasoning": deque()}
         usage = b',"usage":null}' if options.usage == "trailing" else b"}"
         # Every content chunk begins and ends alike, so that one small object is all that is encoded for it.
         self._before = b'data: %b,"choices":[{"index":0,"delta":' % compact(self._head("chat.completion.chunk"))[:-1]
@@ -114,17 +110,11 @@ class OpenAIChatEncoder(WireEncoder):
     def _opening(self, *, call: bool) -> list[WireEvent]:
         return [self._delta({"role": "assistant", "content": None if call else "", "refusal": None}, "open")]
 
-    def _open_block(self, block: OutgoingBlock) -> list[WireEvent]:
-        self._open[block.kind].append(block)
-        return []
-
-    def _text(self, block: OutgoingBlock, text: str) -> list[WireEvent]:
-        if self._open[block.kind][0] is not block:
-            return []
+    def _piece(self, block: OutgoingBlock, text: str) -> WireEvent:
         if block.kind == "text":
-            return [self._delta({"content": text})]
+            return self._delta({"content": text})
         # DeepSeek sends the other field as null beside the one that speaks.
-        return [self._delta({"content": None, "reasoning_content": text})]
+        return self._delta({"content": None, "reasoning_content": text})
 
     def _call(self, block: OutgoingBlock, arguments: str, *, first: bool) -> list[WireEvent]:
         if not first:
@@ -136,30 +126,7 @@ class OpenAIChatEncoder(WireEncoder):
         opening = {"index": block.place, "id": block.id, "type": "function", "function": function}
         return [self._delta({"tool_calls": (opening,)})]
 
-    def _close_block(self, block: OutgoingBlock) -> list[WireEvent]:
-        if block.kind == "tool-call" or self._open[block.kind][0] is not block:
-            return []
-        return self._next(self._open[block.kind])
-
-    def _next(self, waiting: deque[OutgoingBlock]) -> list[WireEvent]:
-        """Drop the block that has ended, and return what arrived in the others up to the next one that is open."""
-        events: list[WireEvent] = []
-        waiting.popleft()
-        while waiting:
-            block = waiting[0]
-            if block.text:
-                events += self._text(block, block.text)
-            if not block.ended:
-                break
-            waiting.popleft()
-        return events
-
     def _closing(self, word: str) -> list[WireEvent]:
-        # A refusal may come while blocks are open; what waited behind them is part of the answer.
-        held: list[WireEvent] = []
-        for waiting in self._open.values():
-            while waiting:
-                held += self._next(waiting)
         nothing: Mapping[str, object] = {}
         choice = {"index": 0, "delta": nothing, "logprobs": None, "finish_reason": word}
         body = {**self._head("chat.completion.chunk"), "choices": (choice,)}
@@ -168,7 +135,7 @@ class OpenAIChatEncoder(WireEncoder):
             body["usage"] = None
         elif self.options.usage == "finish" and usage is not None:
             body["usage"] = _usage(usage)
-        events = [*held, WireEvent("finish", sse(compact(body)))]
+        events = [*self._held(), WireEvent("finish", sse(compact(body)))]
         if self.options.usage == "trailing" and usage is not None:
             events.append(self._counted(usage))
         return [*events, WireEvent("end", sse(b"[DONE]"))]

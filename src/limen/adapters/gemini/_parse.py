@@ -114,9 +114,12 @@ def _part(data: bytes) -> Part | None:
 
 
 def _arguments(call: WireCall, part: bytes) -> str:
-    """Return the arguments' own bytes, white space outside strings removed (C8); none are nothing yet."""
+    """Return the arguments' own bytes, white space outside strings removed (C8); none are nothing yet.
+
+    An empty object beside pieces, or where there is no name, says nothing: the arguments come in pieces.
+    """
     text = _text(bytes(call.args))
-    if text in ("", "null", "{}"):
+    if text in ("", "null") or (text == "{}" and (call.goes_on or call.pieces or not call.name)):
         return ""
     if text.startswith('"'):
         # Some gateways hand over a string; it stands as it came.
