@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from limen.adapters.kit import is_object
 from limen.contract import (
     CODES,
     BlockStart,
