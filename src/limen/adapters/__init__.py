@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from limen.adapters import anthropic as anthropic
     from limen.adapters import deepseek as deepseek
     from limen.adapters import kit as kit
+    from limen.adapters import library as library
     from limen.adapters import openai_chat as openai_chat
     from limen.adapters._codec import Codec, Row, RowCodec, WireOptions
     from limen.adapters._http_adapter import WireAdapter
@@ -44,6 +45,7 @@ __all__ = [
     "anthropic",
     "deepseek",
     "kit",
+    "library",
     "openai_chat",
 ]
 
