@@ -42,7 +42,7 @@ class Answer:
         if isinstance(step, BaseException):
             raise step
         if callable(step):
-            return await step()  # type: ignore[misc]
+            return await step()
         return step
 
     async def aclose(self) -> None:
@@ -89,8 +89,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 def raised(module: str, name: str, text: str, base: type[Exception] = Exception, **facts: object) -> Exception:
     """An exception of a package's own class, with attributes."""
-    kind = type(name, (base,), {"__module__": module})
-    error = kind(text)
+    error: Exception = type(name, (base,), {"__module__": module})(text)
     for fact, value in facts.items():
         setattr(error, fact, value)
     return error

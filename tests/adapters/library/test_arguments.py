@@ -158,7 +158,7 @@ async def test_a_provider_in_the_models_id(fake: Fake) -> None:
 
     assert ("custom_llm_provider" in arguments, arguments["seed"], arguments["model"]) == (False, 7, "some/model")
     fake.calls.clear()
-    fake.get_llm_provider = lambda model, custom_llm_provider: None  # type: ignore[method-assign, assignment]
+    fake.get_llm_provider = lambda model, custom_llm_provider: None  # type: ignore[method-assign]
     assert (await sent(fake, asked(seed=7), LiteLlmOptions(api_key=KEY)))["seed"] == 7
 
 
