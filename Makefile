@@ -9,7 +9,7 @@ WORKERS ?= auto
 PARALLEL := --numprocesses $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-minimum checkpoint-05 test-clients test-views test-litellm lint types coverage gates bench bench-peers clean
+.PHONY: help demo test test-slow test-minimum checkpoint-05 test-clients test-views test-litellm litellm-report lint types coverage gates bench bench-peers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -40,8 +40,11 @@ test-clients: $(STAMP) ## the official openai and anthropic clients as witnesses
 test-views: $(STAMP) ## Pi's and ai's npm packages read a thousand random streams of views; skips without node and npm
 	$(BIN)/python tests/clients/run_views.py
 
-test-litellm: $(STAMP) ## judge an adapter around litellm with the conformance kit, in an environment of its own
+test-litellm: $(STAMP) ## judge the adapter litellm with the conformance kit, in an environment of its own
 	VENV=$(VENV) PYTHON=$(PYTHON) tests/clients/run litellm
+
+litellm-report: $(STAMP) ## the same, and renew the report on docs/adapters-litellm.md
+	VENV=$(VENV) PYTHON=$(PYTHON) tests/clients/run litellm --write
 
 lint: $(STAMP) ## style, imports between layers, docstrings of tests
 	$(BIN)/ruff check src tests benchmarks examples

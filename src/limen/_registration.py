@@ -36,6 +36,7 @@ ADAPTERS: Final = (
     OwnAdapter("anthropic-messages", "limen.adapters.anthropic:SPEC", "anthropic-messages"),
     OwnAdapter("gemini", "limen.adapters.gemini:SPEC", "gemini-generate"),
     OwnAdapter("ollama", "limen.adapters.ollama:SPEC", "ollama-chat"),
+    OwnAdapter("litellm", "limen.adapters.library:SPEC"),
     OwnAdapter("fixture", "limen._file_adapters:FIXTURE"),
     OwnAdapter("cassette", "limen._file_adapters:CASSETTE"),
 )

@@ -6,31 +6,14 @@ the path shorter. Claims about time come from `benchmarks/` alone.
 """
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Callable
-from types import FrameType
 
 import pytest
 
 import limen
+from counted import calls
 
 COUNT = 2_000
-
-
-def calls(work: Callable[[], object]) -> int:
-    """How many calls the work makes, into Python and into C."""
-    found = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal found
-        found += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return found
 
 
 def per_chunk(wire: str, make: Callable[[int], list[bytes]]) -> float:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from limen.adapters import deepseek as deepseek
     from limen.adapters import gemini as gemini
     from limen.adapters import kit as kit
+    from limen.adapters import library as library
     from limen.adapters import openai_chat as openai_chat
     from limen.adapters._codec import Codec, Row, RowCodec, WireOptions
     from limen.adapters._http_adapter import WireAdapter
@@ -46,6 +47,7 @@ __all__ = [
     "deepseek",
     "gemini",
     "kit",
+    "library",
     "openai_chat",
 ]
 
