@@ -3,6 +3,7 @@
 Source: https://ai.google.dev/api/generate-content and https://google.aip.dev/193 (errors), read 2026-11-30.
 """
 
+from collections import deque
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
@@ -55,7 +56,9 @@ class GeminiGenerateEncoder(WireEncoder):
     - `CONTENT_FILTER` is the finish reason `SAFETY`, its message in `finishMessage`; any other failure is a chunk with
       `error`
 
-    Not carried: which stop sequence matched; the fragments of a call's arguments; cache writes, which are counted into
+    Several text or reasoning blocks read as one each; where they interleave, each waits for the one before it.
+
+    Not carried: the borders of blocks and the order of their ends; which stop sequence matched; the fragments of a call's arguments; cache writes, which are counted into
     the prompt; images; phase and retry hint of a failure. The wire has no place for arguments that are not one JSON
     object: cut by `max-tokens`, the call is left out; otherwise the answer is the failure `MALFORMED_RESPONSE`.
     """
@@ -66,7 +69,9 @@ class GeminiGenerateEncoder(WireEncoder):
 
     def __init__(self, *, model: str, id: str, options: EncoderOptions) -> None:  # noqa: A002 - V1 fixes the name
         super().__init__(model=model, id=id, options=options)
-        self._calls_out = 0
+        # Blocks of one kind by opening: the wire has one text and one line of thought, so the first that is open goes
+        # out and what arrives in the others waits for it; a call waits for its end, and for the calls before it.
+        self._open: dict[str, deque[OutgoingBlock]] = {"text": deque(), "reasoning": deque(), "tool-call": deque()}
 
     def signature(self, index: int, text: str) -> list[WireEvent]:
         """Return a chunk with the signature on an empty part."""
@@ -85,6 +90,12 @@ class GeminiGenerateEncoder(WireEncoder):
         if failure.code == codes.CONTEXT_WINDOW_EXCEEDED and _OVERFLOW not in message:
             # Clients know an overflow by Google's sentence.
             message = f"The input token count {_OVERFLOW}: {message}"
+        if failure.code == codes.OVERLOADED and "overload" not in message.lower():
+            # The status alone says only that the service is not there.
+            message = f"The model is overloaded. {message}"
+        if kind == "NOT_FOUND" and not message.startswith("models/"):
+            # Only these words tell a client that it is the model that does not exist, and not the path.
+            message = f"models/{self.model} is not found for API version v1beta: {message}"
         return WireError(status, message, kind)
 
     def error_body(self, error: WireError) -> bytes:
@@ -103,32 +114,54 @@ class GeminiGenerateEncoder(WireEncoder):
         return []
 
     def _open_block(self, block: OutgoingBlock) -> list[WireEvent]:
+        self._open[block.kind].append(block)
         return []
 
     def _text(self, block: OutgoingBlock, text: str) -> list[WireEvent]:
-        return [self._chunk("content", _text(block, text))]
+        return [self._chunk("content", _text(block, text))] if self._open[block.kind][0] is block else []
 
     def _call(self, block: OutgoingBlock, arguments: str, *, first: bool) -> list[WireEvent]:
         # A part holds a whole call: it goes out with the block's end.
-        return []
+        return self._open_block(block) if first else []
 
     def _close_block(self, block: OutgoingBlock) -> list[WireEvent]:
-        """Send the calls that are whole, in the order in which they began."""
+        waiting = self._open[block.kind]
+        if waiting[0] is not block:
+            return []
+        return self._ended_calls(waiting) if block.kind == "tool-call" else self._next(waiting)
+
+    def _ended_calls(self, waiting: deque[OutgoingBlock]) -> list[WireEvent]:
         events: list[WireEvent] = []
-        calls = [sent for sent in self._sent if sent.kind == "tool-call"]
-        while self._calls_out < len(calls) and calls[self._calls_out].ended:
-            part = _whole_call(calls[self._calls_out])
-            self._calls_out += 1
+        while waiting and waiting[0].ended:
+            part = _whole_call(waiting.popleft())
             events += [] if part is None else [self._chunk("content", part)]
         return events
 
+    def _next(self, waiting: deque[OutgoingBlock]) -> list[WireEvent]:
+        """Drop the block that has ended, and return what arrived in the others up to the next one that is open."""
+        events: list[WireEvent] = []
+        waiting.popleft()
+        while waiting:
+            block = waiting[0]
+            if block.text:
+                events += self._text(block, block.text)
+            if not block.ended:
+                break
+            waiting.popleft()
+        return events
+
     def _closing(self, word: str) -> list[WireEvent]:
+        # A refusal may come while blocks are open; what waited behind them is part of the answer.
+        held: list[WireEvent] = []
+        for kind in ("text", "reasoning"):
+            while self._open[kind]:
+                held += self._next(self._open[kind])
         broken = self._broken()
         if broken is not None:
             self._error = self.error(broken)
-            return [WireEvent("error", self.error_event(self._error))]
-        candidate = self._ending(word)
-        return [WireEvent("finish", sse(compact({"candidates": [candidate], **self._usage_fields(), **self._facts()})))]
+            return [*held, WireEvent("error", self.error_event(self._error))]
+        body = {"candidates": [self._ending(word)], **self._usage_fields(), **self._facts()}
+        return [*held, WireEvent("finish", sse(compact(body)))]
 
     def _document(self) -> WholeAnswer:
         broken = self._broken()

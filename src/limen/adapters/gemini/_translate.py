@@ -173,10 +173,12 @@ class Translator:
         call.native = "" if wire.id is None else replace_surrogates(str(wire.id))
         call.id = self.blocks.ids.take(call.native, call.ordinal)
         self._calls.append(call)
-        self.blocks.add_arguments(call, part.arguments, out)
+        streamed = bool(wire.goes_on or wire.pieces)
+        # A call without pieces is whole: a limit later on has not cut it (C17).
+        self.blocks.add_arguments(call, part.arguments or ("" if streamed else "{}"), out)
         self.blocks.open_call(call, out)
         self._sign(Run(call), part.signature)
-        if wire.goes_on or wire.pieces:
+        if streamed:
             self._call, self._writer = call, ArgumentsWriter()
             self._go_on(part, wire, out)
 
