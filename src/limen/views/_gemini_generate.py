@@ -58,9 +58,10 @@ class GeminiGenerateEncoder(WireEncoder):
 
     Several text or reasoning blocks read as one each; where they interleave, each waits for the one before it.
 
-    Not carried: the borders of blocks and the order of their ends; which stop sequence matched; the fragments of a call's arguments; cache writes, which are counted into
-    the prompt; images; phase and retry hint of a failure. The wire has no place for arguments that are not one JSON
-    object: cut by `max-tokens`, the call is left out; otherwise the answer is the failure `MALFORMED_RESPONSE`.
+    Not carried: the borders of blocks and the order of their ends; which stop sequence matched; the fragments of a
+    call's arguments; cache writes, which are counted into the prompt; images; phase and retry hint of a failure. The
+    wire has no place for arguments that are not one JSON object: cut by `max-tokens`, the call is left out; otherwise
+    the answer is the failure `MALFORMED_RESPONSE`.
     """
 
     wire: ClassVar[str] = "gemini-generate"

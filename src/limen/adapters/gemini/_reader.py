@@ -40,7 +40,7 @@ class GenerateReader(BodyReader[SseEvent]):
         self._translator = Translator(self.call_facts, id_seed=id_seed)
 
     def _take(self, frames: Sequence[SseEvent], out: list[StreamChunk]) -> None:
-        depth = self._depth
+        depth, take_ordinary = self._depth, self._translator.take_ordinary
         try:
             for frame in frames:
                 payload = frame.data
@@ -51,6 +51,9 @@ class GenerateReader(BodyReader[SseEvent]):
                     chunk = None
                 if chunk is None or chunk.error or frame.event:
                     self._take_rare(frame, payload, out)
+                elif take_ordinary(chunk, out):
+                    self.events += 1
+                    continue
                 else:
                     self._take_chunk(chunk, payload, out)
                 if self.done:
