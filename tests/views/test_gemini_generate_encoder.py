@@ -248,4 +248,4 @@ def test_an_image_has_no_place() -> None:
 
     assert isinstance(last, dict)
     assert last["error"]["status"] == "INVALID_ARGUMENT"
-    assert encoding().keep_alive() == b": keep-alive\n\n"
+    assert encoding().keep_alive() == b"data: {}\n\n"

@@ -108,8 +108,8 @@ class GeminiGenerateEncoder(WireEncoder):
         return sse(compact({"error": _error(error)}))
 
     def keep_alive(self) -> bytes:
-        """Return an SSE comment."""
-        return b": keep-alive\n\n"
+        """Return a chunk that says nothing: google-genai 3.6.1 fails on an SSE comment."""
+        return b"data: {}\n\n"
 
     def _opening(self, *, call: bool) -> list[WireEvent]:
         return []
