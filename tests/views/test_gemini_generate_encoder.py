@@ -134,7 +134,13 @@ def test_calls_go_out_in_the_order_in_which_they_began() -> None:
 
 def test_texts_that_interleave_wait_for_each_other() -> None:
     """The second text goes out when the first has ended, and at a refusal what waited goes out before the finish."""
-    begin = [BlockStart(0, "text"), BlockStart(1, "text"), BlockStart(2, "text"), TextDelta(1, "b"), TextDelta(0, "a")]
+    begin: list[StreamChunk] = [
+        BlockStart(0, "text"),
+        BlockStart(1, "text"),
+        BlockStart(2, "text"),
+        TextDelta(1, "b"),
+        TextDelta(0, "a"),
+    ]
     encoder_ = encoding()
     assert fed(encoder_, *begin) == [part({"text": "a"})]
     assert fed(encoder_, BlockEnd(1, TextBlock("b")), BlockEnd(0, TextBlock("a"))) == [part({"text": "b"})]

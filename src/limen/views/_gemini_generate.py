@@ -165,9 +165,6 @@ class GeminiGenerateEncoder(WireEncoder):
         return [*held, WireEvent("finish", sse(compact(body)))]
 
     def _document(self) -> WholeAnswer:
-        broken = self._broken()
-        if broken is not None:
-            return self._failed(broken.message, broken.code)
         parts: list[Mapping[str, object]] = []
         for block in self._sent:
             if block.kind == "tool-call":

@@ -8,7 +8,7 @@ import msgspec
 from limen.adapters.gemini._parse import CHUNK, CHUNKS, FIRST_CHUNK, is_plain, read_parts, reread
 from limen.adapters.gemini._translate import Translator
 from limen.adapters.gemini._wire import Malformed, WireChunk, WireFirstChunk
-from limen.adapters.kit import UNREADABLE, BodyReader, first_document, is_cut_short, without_lone_halves
+from limen.adapters.kit import UNREADABLE, BodyReader, first_document, is_cut_short, mended, without_lone_halves
 from limen.adapters.kit.errors import ErrorRules
 from limen.contract import IdSeed, Limits, StreamChunk, codes, loads, replace_surrogates
 from limen.transport.framing import SseDecoder, SseEvent
@@ -105,14 +105,11 @@ class GenerateReader(BodyReader[SseEvent]):
         return chunk
 
     def _end_stream(self, out: list[StreamChunk]) -> None:
-        try:
-            if self._translator.ending.word is not None:
-                self._complete(out)
-            else:
-                self._translator.flush(out)
-                self._close()
-        except Malformed as fault:
-            self._fail(f"the answer holds {fault}")
+        if self._translator.ending.word is not None:
+            self._complete(out)
+        else:
+            self._translator.flush(out)
+            self._close()
 
     def _read_document(self, body: bytes, out: list[StreamChunk]) -> None:
         document, whole = first_document(body)
@@ -123,9 +120,7 @@ class GenerateReader(BodyReader[SseEvent]):
                 self._take_array(document, out)
             else:
                 self._take_whole(document, out)
-        except Malformed as fault:
-            self._refuse(f" ({fault})")
-        except UNREADABLE as fault:
+        except (Malformed, *UNREADABLE) as fault:
             self._refuse(f" ({fault})")
 
     def _cut_or_wrong(self, body: bytes) -> None:
@@ -139,7 +134,7 @@ class GenerateReader(BodyReader[SseEvent]):
         try:
             chunks = loads(document, CHUNKS, depth=self._depth)
         except msgspec.DecodeError:
-            chunks = loads(without_lone_halves(document), CHUNKS, depth=self._depth)
+            chunks = loads(without_lone_halves(mended(document)), CHUNKS, depth=self._depth)
         for number, raw in enumerate(chunks):
             payload = bytes(raw)
             if number == 0 and self._is_error(payload):

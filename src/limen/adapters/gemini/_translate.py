@@ -64,7 +64,7 @@ class Translator:
         self._feedback: WireFeedback | None = None
 
     def take_ordinary(self, chunk: WireChunk, out: list[StreamChunk]) -> bool:
-        """Take a chunk that goes on with the text in flight and says nothing else, as nearly all do; else return false."""
+        """Take a chunk that goes on with the text in flight and says nothing else; return false for any other."""
         run, candidates = self._run, chunk.candidates
         if run is None or not candidates or len(candidates) != 1 or chunk.feedback is not None:
             return False
