@@ -2,6 +2,7 @@
 
     POST /<case>/v1/chat/completions     the openai-chat wire
     POST /<case>/v1/messages             the anthropic-messages wire
+    POST /<case>/v1beta/models/…         the gemini-generate wire
     GET  /stats/<id>                     {"closed": seconds since start, or null}, for the stream with that id
 
 `<case>` is dash-joined settings: `n200` deltas, `g8` events in one write, `d5` milliseconds between writes, `tool`
@@ -111,6 +112,27 @@ def message_events(case: Case) -> list[str]:
     return [*events, event("message_stop")]
 
 
+def generate_events(case: Case) -> list[str]:
+    """The same answer of generateContent, with the counts that Gemini sends on every chunk; a call is one part."""
+
+    def event(*parts: object, **fields: object) -> str:
+        candidate = {"content": {"parts": parts, "role": "model"}, **fields, "index": 0}
+        details = [{"modality": "TEXT", "tokenCount": 19}]
+        usage = {
+            "promptTokenCount": 19,
+            "candidatesTokenCount": 7,
+            "totalTokenCount": 26,
+            "promptTokensDetails": details,
+        }
+        facts = {"modelVersion": "gemini-3-flash-preview", "responseId": "dqHOab6xGLzWodAPkPuViA4"}
+        return f"data: {dump({'candidates': [candidate], 'usageMetadata': usage, **facts})}\r\n\r\n"
+
+    if case.tool:
+        whole = json.loads("".join(arguments(case.count)))
+        return [event({"functionCall": {"name": "f", "args": whole}}), event({"text": ""}, finishReason="STOP")]
+    return [*(event({"text": text}) for text in texts(case.count)), event({"text": ""}, finishReason="STOP")]
+
+
 def arguments(count: int) -> list[str]:
     """One valid JSON object in `count` fragments of 20 characters."""
     text = '{"lines":["' + "print(42)\\n" * (count * 2)
@@ -121,7 +143,8 @@ def arguments(count: int) -> list[str]:
 
 def writes(wire: str, case: Case) -> list[bytes]:
     """The answer as the writes that it is sent in."""
-    events = [event.encode() for event in (chat_events(case) if wire == "chat" else message_events(case))]
+    made = {"chat": chat_events, "messages": message_events, "generate": generate_events}[wire](case)
+    events = [event.encode() for event in made]
     groups = [b"".join(events[start : start + case.group]) for start in range(0, len(events), case.group)]
     framed = [b"%x\r\n%b\r\n" % (len(group), group) for group in groups]
     framed[-1] += b"0\r\n\r\n"
@@ -168,7 +191,8 @@ class Connection(asyncio.Protocol):
             self.transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
             return
         self.case = Case.parse(path.split("/")[1])
-        key = ("chat" if path.endswith("/chat/completions") else "messages", self.case)
+        wire = "generate" if "/models/" in path else "messages"
+        key = ("chat" if path.endswith("/chat/completions") else wire, self.case)
         if key not in self.state.answers:
             self.state.answers[key] = writes(*key)
         self.send(self.state.answers[key], 0, self.case)

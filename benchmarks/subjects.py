@@ -14,6 +14,8 @@ from typing import Any
 PORT = int(os.environ.get("BENCH_PORT", "8931"))
 ROOT = f"http://127.0.0.1:{PORT}"
 CHAT_MODEL, MESSAGES_MODEL = "gpt-4o-mini", "claude-sonnet-4-5"
+GENERATE_MODEL = "gemini-3-flash-preview"
+MODELS = {"chat": CHAT_MODEL, "messages": MESSAGES_MODEL, "generate": GENERATE_MODEL}
 Messages = list[dict[str, str]]
 HELLO: Messages = [{"role": "user", "content": "hi"}]
 
@@ -62,7 +64,7 @@ class Limen(Subject):
         if case not in self.routes:
             self.routes.add(case)
             self.runtime.register([case], self.adapter(case))
-        model = CHAT_MODEL if self.wire == "chat" else MESSAGES_MODEL
+        model = MODELS[self.wire]
         history = messages or [self.limen.user("hi")]
         options = self.limen.GenerateOptions(provider=case, model=model, messages=history, max_tokens=8192)
         async with self.runtime.stream(options) as stream:
@@ -87,6 +89,17 @@ class LimenMessages(Limen):
         from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 
         return AnthropicAdapter(AnthropicOptions(base_url=f"{ROOT}/{case}", api_key="bench-key"))
+
+
+class LimenGenerate(Limen):
+    """The same over generateContent."""
+
+    wire = "generate"
+
+    def adapter(self, case: str) -> Any:
+        from limen.adapters.gemini import GeminiAdapter, GeminiOptions
+
+        return GeminiAdapter(GeminiOptions(base_url=f"{ROOT}/{case}/v1beta", api_key="bench-key"))
 
 
 class Raw(asyncio.Protocol):
@@ -166,15 +179,35 @@ class LimitMessages(Limit):
     wire = "messages"
 
 
+def generate_request(limit: Limit, case: str, messages: Any) -> bytes:
+    """The request of generateContent, whose model stands in the path."""
+    contents = [{"role": "user", "parts": [{"text": one["content"]}]} for one in messages or HELLO]
+    body = json.dumps({"contents": contents}, separators=(",", ":")).encode()
+    framed = limit.framed(case, f"models/{GENERATE_MODEL}:streamGenerateContent?alt=sse", body)
+    return framed.replace(b"/v1/models", b"/v1beta/models", 1)
+
+
+class LimitGenerate(Limit):
+    """The limit for generateContent's bytes."""
+
+    wire = "generate"
+
+    def request(self, case: str, messages: Any) -> bytes:
+        return generate_request(self, case, messages)
+
+
 class Floor(Limit):
     """The best that plain Python can do with parsing: dechunk, split, one typed decode; no order, no meaning."""
+
+    blank = b"\n\n"
 
     async def setup(self) -> None:
         import msgspec
 
         await super().setup()
         self.encode = msgspec.json.encode
-        self.decode, self.text = chat_decoder() if self.wire == "chat" else message_decoder()
+        made = {"chat": chat_decoder, "messages": message_decoder, "generate": generate_decoder}
+        self.decode, self.text = made[self.wire]()
 
     def request(self, case: str, messages: Any) -> bytes:
         path = "chat/completions" if self.wire == "chat" else "messages"
@@ -191,7 +224,7 @@ class Floor(Limit):
                 _, found, buffer = buffer.partition(b"\r\n\r\n")
                 head = bool(found)
             body, buffer = dechunk(buffer)
-            *events, rest = (rest + body).split(b"\n\n")
+            *events, rest = (rest + body).split(self.blank)
             for event in events:
                 payload = event[6:] if event.startswith(b"data: ") else event[event.find(b"\ndata: ") + 7 :]
                 if payload != b"[DONE]":
@@ -205,6 +238,16 @@ class FloorMessages(Floor):
     """The floor for the Messages wire."""
 
     wire = "messages"
+
+
+class FloorGenerate(Floor):
+    """The floor for generateContent, whose lines end with CR LF."""
+
+    wire = "generate"
+    blank = b"\r\n\r\n"
+
+    def request(self, case: str, messages: Any) -> bytes:
+        return generate_request(self, case, messages)
 
 
 def dechunk(buffer: bytes) -> tuple[bytes, bytes]:
@@ -258,6 +301,24 @@ def message_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
 
     def text(found: Any) -> int:
         return 0 if found.delta is None else len(found.delta.text or found.delta.partial_json or "")
+
+    return msgspec.json.Decoder(event).decode, text
+
+
+def generate_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
+    """The same for generateContent."""
+    import msgspec
+
+    call = msgspec.defstruct("Call", [("name", str | None, None), ("args", msgspec.Raw, msgspec.Raw(b""))])
+    fields = [("text", str | None, None), ("thought", bool, False), ("functionCall", call | None, None)]  # type: ignore[valid-type]
+    part = msgspec.defstruct("Part", fields)
+    content = msgspec.defstruct("Content", [("parts", list[part], [])])  # type: ignore[valid-type]
+    candidate = msgspec.defstruct("Candidate", [("content", content | None, None), ("finishReason", str | None, None)])  # type: ignore[valid-type]
+    usage = msgspec.defstruct("Usage", [("promptTokenCount", int, 0), ("candidatesTokenCount", int, 0)])
+    event = msgspec.defstruct("Event", [("candidates", list[candidate], []), ("usageMetadata", usage | None, None)])  # type: ignore[valid-type]
+
+    def text(found: Any) -> int:
+        return sum(len(one.text or "") for one in found.candidates[0].content.parts) if found.candidates else 0
 
     return msgspec.json.Decoder(event).decode, text
 
@@ -359,6 +420,9 @@ SUBJECTS: dict[str, type[Subject]] = {
     "limit-messages": LimitMessages,
     "floor-messages": FloorMessages,
     "limen-messages": LimenMessages,
+    "limit-generate": LimitGenerate,
+    "floor-generate": FloorGenerate,
+    "limen-generate": LimenGenerate,
     "anthropic": Anthropic,
     "litellm-messages": LiteLLMMessages,
 }

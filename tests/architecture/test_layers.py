@@ -15,7 +15,7 @@ STANDARD = set(sys.stdlib_module_names)
 THIRD_PARTIES = {
     "contract": {"msgspec"},
     "transport": {"msgspec", "httptools", "python_socks"},
-    "adapters": {"msgspec", "google"},
+    "adapters": {"msgspec"},
     "runtime": {"msgspec"},
     "fixture": {"msgspec"},
     "recording": {"msgspec"},

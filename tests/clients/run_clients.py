@@ -9,10 +9,12 @@ from collections.abc import Callable
 from types import ModuleType
 
 import _anthropic_reader
+import _gemini_reader
 import _openai_reader
 from _compare import FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.gemini import GeminiAdapter, GeminiOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.contract import LlmAdapter, user
 from limen.testing.server import SCENARIOS, MockProvider
@@ -33,6 +35,10 @@ def anthropic(base_url: str) -> LlmAdapter:
     )
 
 
+def gemini(base_url: str) -> LlmAdapter:
+    return GeminiAdapter(GeminiOptions(base_url=base_url, api_key="AIza-witness-0123456789"))
+
+
 def witness(mock: MockProvider, wire: str, reader: ModuleType, adapter: Make) -> bool:
     """Compare every script, streamed, spoiled in ways that it survives, and whole; and the turn after its calls."""
     base_url = mock.base_url(wire)
@@ -40,13 +46,13 @@ def witness(mock: MockProvider, wire: str, reader: ModuleType, adapter: Make) ->
     for script in SCRIPTS:
         for form in FORMS:
             model = f"mock-{script}{form}"
-            table.compare(model, judged(reader.streamed(base_url, model), reader), ours(adapter, base_url, model))
+            mine = seen(ours(adapter, base_url, model), reader)
+            table.compare(model, judged(reader.streamed(base_url, model), reader), mine)
         model = f"mock-{script}"
         if script not in NOT_WHOLE:
             whole = f"{model}+whole"
-            table.compare(
-                f"{model}, whole", judged(reader.whole(base_url, model), reader), ours(adapter, base_url, whole)
-            )
+            mine = seen(ours(adapter, base_url, whole), reader)
+            table.compare(f"{model}, whole", judged(reader.whole(base_url, model), reader), mine)
         if len(SCENARIOS[script].turns) > 1:
             first = limen_response(adapter(base_url), model, [user(QUESTION)])
             history = next_turn(first)
@@ -65,11 +71,29 @@ def ours(adapter: type, base_url: str, model: str) -> Reading:
     return reading_of(limen_response(adapter(base_url), model, [user(QUESTION)]))
 
 
+def seen(reading: Reading, reader: ModuleType) -> Reading:
+    """A reading without what the client does not hand on."""
+    for name in getattr(reader, "UNSEEN", ()):
+        setattr(reading, name, "")
+    return reading
+
+
 def judged(reading: Reading, reader: ModuleType) -> Reading:
     reading.end = reader.end(reading)
     return reading
 
 
+GOOGLE = {
+    400: "INVALID_REQUEST",
+    401: "AUTH",
+    403: "AUTH",
+    404: "HTTP_404",
+    409: "INVALID_REQUEST",
+    422: "INVALID_REQUEST",
+    429: "RATE_LIMIT",
+    500: "SERVER",
+    529: "OVERLOADED",
+}
 CODES = {
     "BadRequestError": "INVALID_REQUEST",
     "AuthenticationError": "AUTH",
@@ -80,6 +104,9 @@ CODES = {
     "RateLimitError": "RATE_LIMIT",
     "InternalServerError": "SERVER",
     "OverloadedError": "OVERLOADED",
+    # google-genai has one class for each half of the statuses: its `code` says which.
+    **{f"ClientError {status}": code for status, code in GOOGLE.items() if status < 500},
+    **{f"ServerError {status}": code for status, code in GOOGLE.items() if status >= 500},
 }
 
 
@@ -89,6 +116,8 @@ def failure(reader: ModuleType, base_url: str, model: str) -> tuple[str, str]:
         reader.streamed(base_url, model)
     except Exception as error:
         name = type(error).__name__
+        if type(error).__module__.startswith("google."):
+            return name, CODES.get(f"{name} {error.code}", "?")
         code = "OVERLOADED" if getattr(error, "status_code", 0) == 529 else CODES.get(name, "?")
         return ("InternalServerError" if code == "OVERLOADED" else name), code
     return "no failure", "?"
@@ -99,6 +128,7 @@ def main() -> int:
         agreed = [
             witness(mock, "openai-chat", _openai_reader, openai_chat),
             witness(mock, "anthropic-messages", _anthropic_reader, anthropic),
+            witness(mock, "gemini-generate", _gemini_reader, gemini),
         ]
     return 0 if all(agreed) else 1
 

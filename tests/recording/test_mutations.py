@@ -20,7 +20,8 @@ NUMBERS = [b"NaN", b"-Infinity", b"1.5", b"1e400"]
 PIECES = [*SYNTAX, *FRAMES, *WORDS, *NUMBERS, b"\xff", b"\x00", b"\x1f", b"\t", b"\xc3", b"\xed\xa0\xbd"]
 # Fields beside the answer, and some of it, with values of types that nobody documented.
 FIELDS = re.compile(
-    rb'"(id|model|index|usage|[a-z_]*tokens|created|finish_reason|stop_reason|tool_calls|input|delta|message|choices)":'
+    rb'"(id|model|index|usage|[a-z_]*tokens|created|finish_reason|stop_reason|tool_calls|input|delta|message|choices|'
+    rb'candidates|content|parts|text|thought|thoughtSignature|functionCall|args|finishReason|usageMetadata|modelVersion)":'
     rb'\s*("[^"]*"|-?[\d.]+|null|\{[^{}]*\}|\[[^\[\]]*\])'
 )
 VALUES = [b"[]", b"{}", b'""', b"7", b'"0"', b"null", b"true", b"NaN", b'{"a":[1]}', b"-1", b"1.5"]

@@ -47,7 +47,7 @@ OLLAMA_LEARNS = {code: codes.SERVER for code in CODES if code != codes.CONTENT_F
 SHAPES = {
     CHAT: Shape(one_each=True),
     # Anthropic has an error type of its own for time; a whole answer has a place for objects only.
-    # Google tells what failed by a status word, so some codes read back as the nearest one.
+    # Google has one status for quota and rate, and one that means that the client went away.
     GEMINI: Shape(
         one_each=True,
         whole_calls=True,
@@ -55,14 +55,7 @@ SHAPES = {
         cut_calls=False,
         whole_cut_calls=False,
         counts=without_writes,
-        learns={
-            codes.ABORTED: "HTTP_499",
-            codes.MODEL_NOT_FOUND: "HTTP_404",
-            codes.NO_ADAPTER: "HTTP_404",
-            codes.OVERLOADED: codes.SERVER,
-            codes.QUOTA: codes.RATE_LIMIT,
-            codes.TIMEOUT: codes.TIMEOUT,
-        },
+        learns={codes.ABORTED: "HTTP_499", codes.QUOTA: codes.RATE_LIMIT, codes.TIMEOUT: codes.TIMEOUT},
     ),
     OLLAMA: Shape(
         one_each=True,

@@ -54,9 +54,12 @@ class GeminiGenerateEncoder(SequentialEncoder):
     - `CONTENT_FILTER` is the finish reason `SAFETY`, its message in `finishMessage`; any other failure is a chunk with
       `error`
 
-    Not carried: which stop sequence matched; the fragments of a call's arguments; cache writes, which are counted into
-    the prompt; images; phase and retry hint of a failure. The wire has no place for arguments that are not one JSON
-    object: cut by `max-tokens`, the call is left out; otherwise the answer is the failure `MALFORMED_RESPONSE`.
+    Several text or reasoning blocks read as one each; where they interleave, each waits for the one before it.
+
+    Not carried: the borders of blocks and the order of their ends; which stop sequence matched; the fragments of a
+    call's arguments; cache writes, which are counted into the prompt; images; phase and retry hint of a failure. The
+    wire has no place for arguments that are not one JSON object: cut by `max-tokens`, the call is left out; otherwise
+    the answer is the failure `MALFORMED_RESPONSE`.
     """
 
     wire: ClassVar[str] = "gemini-generate"
@@ -80,6 +83,12 @@ class GeminiGenerateEncoder(SequentialEncoder):
         if failure.code == codes.CONTEXT_WINDOW_EXCEEDED and _OVERFLOW not in message:
             # Clients know an overflow by Google's sentence.
             message = f"The input token count {_OVERFLOW}: {message}"
+        if failure.code == codes.OVERLOADED and "overload" not in message.lower():
+            # The status alone says only that the service is not there.
+            message = f"The model is overloaded. {message}"
+        if kind == "NOT_FOUND" and not message.startswith("models/"):
+            # Only these words tell a client that it is the model that does not exist, and not the path.
+            message = f"models/{self.model} is not found for API version v1beta: {message}"
         return WireError(status, message, kind)
 
     def error_body(self, error: WireError) -> bytes:
@@ -91,8 +100,8 @@ class GeminiGenerateEncoder(SequentialEncoder):
         return sse(compact({"error": _error(error)}))
 
     def keep_alive(self) -> bytes:
-        """Return an SSE comment."""
-        return b": keep-alive\n\n"
+        """Return a chunk that says nothing: google-genai 3.6.1 fails on an SSE comment."""
+        return b"data: {}\n\n"
 
     def _opening(self, *, call: bool) -> list[WireEvent]:
         return []
@@ -105,18 +114,15 @@ class GeminiGenerateEncoder(SequentialEncoder):
         return [] if part is None else [self._chunk("content", part)]
 
     def _closing(self, word: str) -> list[WireEvent]:
+        held = self._held()
         broken = self._broken()
         if broken is not None:
             self._error = self.error(broken)
-            return [WireEvent("error", self.error_event(self._error))]
-        candidate = self._ending(word)
-        last = {"candidates": [candidate], **self._usage_fields(), **self._facts()}
-        return [*self._held(), WireEvent("finish", sse(compact(last)))]
+            return [*held, WireEvent("error", self.error_event(self._error))]
+        body = {"candidates": [self._ending(word)], **self._usage_fields(), **self._facts()}
+        return [*held, WireEvent("finish", sse(compact(body)))]
 
     def _document(self) -> WholeAnswer:
-        broken = self._broken()
-        if broken is not None:
-            return self._failed(broken.message, broken.code)
         parts: list[Mapping[str, object]] = []
         for block in self._sent:
             if block.kind == "tool-call":

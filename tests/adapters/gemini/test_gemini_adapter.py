@@ -1,13 +1,15 @@
 """The Gemini adapter over real sockets, against the mock provider's own encoder; its rows, models and errors."""
 
 import json
+from functools import partial
 
 import pytest
 
 import limen
 from adapters.gemini._generate_wire import COUNTS, MODERN, asking, call, chunk, failure_of, read, stopped, text
 from limen._compose import known_providers
-from limen.adapters.gemini import WIRE, GeminiAdapter, GeminiOptions, GoogleCredentials, codec_of
+from limen.adapters.gemini import WIRE, GeminiAdapter, GeminiOptions, GoogleCredentials
+from limen.adapters.gemini._adapter import codec_of
 from limen.config._environment import routes_from  # the seam that takes an environment as data
 from limen.contract import (
     MAX_TOKENS,
@@ -153,7 +155,7 @@ async def test_models_have_their_limits() -> None:
     assert codec.parse_models("g", json.dumps(vertex).encode()) == (ModelInfo("g", "gemini-9", "gemini-9"),)
     assert codec.parse_models("g", b"{}") == ()
     for body in (b"[1]", b"no json", b'{"models":7}'):
-        assert failure_of(lambda body=body: codec.parse_models("g", body)).code == codes.INVALID_CATALOG
+        assert failure_of(partial(codec.parse_models, "g", body)).code == codes.INVALID_CATALOG
 
 
 async def test_a_model_has_the_efforts_of_its_family() -> None:
@@ -186,7 +188,7 @@ def test_the_address_of_a_project(location: str | None, address: str) -> None:
     """Project and location make the address; the credential is a bearer token (Vertex)."""
     codec = codec_of(GeminiOptions(project="p-1", location=location))
 
-    assert (codec.dialect, codec.base_url, codec.auth_headers) == ("vertex", address, {"authorization"})
+    assert (codec.dialect, codec.base_url, codec.auth_headers) == ("vertex", address, frozenset({"authorization"}))
     assert codec.key_variables == ()
 
 
@@ -195,7 +197,7 @@ def test_the_rows() -> None:
     express = codec_of(GeminiOptions(dialect="vertex"))
 
     assert express.base_url == "https://aiplatform.googleapis.com/v1beta1/publishers/google"
-    assert (express.auth_headers, express.models_path) == ({"x-goog-api-key"}, None)
+    assert (express.auth_headers, express.models_path) == (frozenset({"x-goog-api-key"}), None)
     home = codec_of(GeminiOptions())
     assert (home.dialect, home.key_variables) == ("gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"))
     assert GeminiAdapter().retry_policy("g") is None

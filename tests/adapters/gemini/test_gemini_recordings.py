@@ -151,7 +151,7 @@ def check_usage(row: Row) -> None:
     assert usage.reasoning_tokens == thoughts
     prompt = (usage.input_tokens or 0) + (usage.cache_read_tokens or 0)
     assert prompt == (row.expect.input_tokens or 0) + (tools or 0)  # type: ignore[operator]
-    assert usage.output_tokens == (row.expect.output_tokens or 0) + (thoughts or 0)  # type: ignore[operator]
+    assert usage.output_tokens == (row.expect.output_tokens or 0) + (thoughts or 0)
     assert usage.cache_read_tokens == row.expect.cached_tokens
 
 

@@ -1,12 +1,14 @@
 """Options to generateContent requests: what goes on the wire, field by field (Q rules, R4)."""
 
 import json
+from functools import partial
 
 import pytest
 
 from adapters.gemini._generate_wire import MODERN, asking, body_of, contents_of, failure_of
 from limen.adapters import BuildContext
-from limen.adapters.gemini import WIRE, GeminiOptions, codec_of
+from limen.adapters.gemini import WIRE, GeminiOptions
+from limen.adapters.gemini._adapter import codec_of
 from limen.contract import (
     MASK,
     Effort,
@@ -188,7 +190,7 @@ def test_R4_configured_efforts_come_first() -> None:
 
     assert config("off") == {"thinkingConfig": {"thinkingBudget": 0}}
     for effort in ("huge", "low"):
-        assert failure_of(lambda effort=effort: config(effort)).code == codes.UNSUPPORTED_REASONING_EFFORT
+        assert failure_of(partial(config, effort)).code == codes.UNSUPPORTED_REASONING_EFFORT
 
 
 def test_Q4_messages() -> None:
@@ -388,8 +390,9 @@ def test_wrong_by_itself(messages: list[Message]) -> None:
 
 def test_Q9_a_key_of_ours_is_refused() -> None:
     """Extra may not write what the request writes, at the top or one level below."""
-    for extra in ({"contents": []}, {"generationConfig": {"maxOutputTokens": 1}}):
-        error = failure_of(lambda extra=extra: body_of(asking(max_tokens=5, extra={"gemini-generate": extra})))
+    extras: list[dict[str, object]] = [{"contents": []}, {"generationConfig": {"maxOutputTokens": 1}}]
+    for extra in extras:
+        error = failure_of(partial(body_of, asking(max_tokens=5, extra={"gemini-generate": extra})))
         assert error.code == codes.INVALID_OPTIONS
 
 

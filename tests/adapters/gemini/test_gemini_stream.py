@@ -279,6 +279,9 @@ def test_S3_a_document_that_is_cut_or_wrong() -> None:
 
 def test_S3_an_array_with_an_error_behind_text_fails_in_band() -> None:
     """An error that comes after chunks of an array ends the answer; what follows is not read."""
+    odd = b'[{"candidates":[{"content":{"parts":[{"text":"a\x01\xff"}]},"finishReason":"STOP"}]}]'
+    assert read_all_ways(odd).response.text == "a\x01\ufffd"
+    assert read(b"[" * 200 + b"]" * 200).code == codes.MALFORMED_RESPONSE
     rows = [{"candidates": [{"content": {"parts": [text("a")]}}]}, {"error": {"message": "x", "code": 500}}, {"b": 1}]
     found = read_all_ways(json.dumps(rows).encode())
 
@@ -344,7 +347,7 @@ def test_W2_null_absent_and_empty_are_one_thing() -> None:
         + event(candidates=[{"content": [], "finishReason": None}, None])
         + event(candidates=[{"content": {"parts": {}}}])
         + event(candidates=[{"content": {"parts": [None, {}, {"text": None}]}}])
-        + chunk(text("a"))
+        + chunk(None, text("a"))
         + stopped("")
         + stopped()
     )
@@ -376,6 +379,9 @@ def test_W7_usage_is_the_last_that_is_known() -> None:
 
     expected = TokenUsage(input_tokens=20, output_tokens=12, cache_read_tokens=10, reasoning_tokens=7)
     assert UsageChunk(expected) in found.chunks
+    traffic = chunk(text("a"), usage=first) + chunk(text("b"), finishReason="STOP", usage={"trafficType": "ON_DEMAND"})
+    kept = TokenUsage(input_tokens=20, output_tokens=7, cache_read_tokens=10, reasoning_tokens=7)
+    assert UsageChunk(kept) in read(traffic).chunks
     zero = read(chunk(text("a"), finishReason="STOP", usage={"promptTokenCount": 0, "thoughtsTokenCount": 0}))
     assert UsageChunk(TokenUsage(input_tokens=0, output_tokens=0, reasoning_tokens=0)) in zero.chunks
 

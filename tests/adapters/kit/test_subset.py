@@ -99,11 +99,12 @@ def test_alternatives_that_exclude_each_other() -> None:
     """`oneOf` is `anyOf` where a constant, a set of constants or a discriminator tells the alternatives apart."""
     cats = {"type": "object", "properties": {"kind": {"enum": ["lion", "cat"]}}, "required": ["kind"]}
 
-    for schema in (
+    schemas: list[dict[str, object]] = [
         {"oneOf": [kind_of("a"), kind_of("b")]},
         {"oneOf": [kind_of("dog"), cats]},
         {"oneOf": [{"type": "object"}, {"type": "object"}], "discriminator": {"propertyName": "kind"}},
-    ):
+    ]
+    for schema in schemas:
         found = json_form(schema)
         assert isinstance(found, dict)
         assert "anyOf" in found
@@ -237,4 +238,5 @@ def test_rewriting_is_stable(schema: dict[str, object]) -> None:
     except SubsetFault:
         return
     if kind == "json":
+        assert isinstance(found, dict)
         assert gemini_schema(freeze_object(found), "schema") == ("json", found)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC
+from importlib import import_module
 from typing import Final, Protocol
 
 from limen.contract import LlmError, codes, foreign_text, remember_secret
@@ -24,8 +25,15 @@ _REQUEST_TIMEOUT_S: Final = 10.0
 class Token(Protocol):
     """google-auth's credentials, as far as they are used here."""
 
-    token: object
-    expiry: object
+    @property
+    def token(self) -> object:
+        """The access token, once there is one."""
+        ...
+
+    @property
+    def expiry(self) -> object:
+        """The time at which it ends, in UTC."""
+        ...
 
     def refresh(self, request: object) -> None:
         """Fetch a new token; blocks."""
@@ -123,21 +131,17 @@ def _missing(words: str) -> LlmError:
 
 
 def _credentials(file: str | None) -> Token:
+    # google-auth's own types say little: what is taken from it here is declared.
     if file is None:
-        from google import auth
-
-        default: Callable[..., tuple[Token, object]] = auth.default
+        default: Callable[..., tuple[Token, object]] = getattr(import_module("google.auth"), "default")  # noqa: B009
         return default(scopes=[SCOPE])[0]
-    from google.oauth2 import service_account
-
-    load: Callable[..., Token] = service_account.Credentials.from_service_account_file
+    kind: object = import_module("google.oauth2.service_account").Credentials
+    load: Callable[..., Token] = getattr(kind, "from_service_account_file")  # noqa: B009
     return load(file, scopes=[SCOPE])
 
 
 def _request() -> Callable[..., object]:
-    from google.auth.transport import requests
-
-    make: Callable[[], Callable[..., object]] = requests.Request
+    make: Callable[[], Callable[..., object]] = import_module("google.auth.transport.requests").Request
     request = make()
 
     def send(url: str, method: str = "GET", **given: object) -> object:

@@ -123,7 +123,8 @@ class History:
             path = f"messages[{index}].content[{number}]"
             match block:
                 case TextBlock(text=text):
-                    parts += [{"text": text}] if text else []
+                    part: WirePart = {"text": text}
+                    parts += [part] if text else []
                 case ImageBlock():
                     parts.append(self._image(block, path))
                 case FileBlock():

@@ -130,24 +130,20 @@ def _arguments(call: WireCall, part: bytes) -> str:
 
 
 def _text(data: bytes) -> str:
-    try:
-        return without_blanks(data).decode()
-    except UnicodeDecodeError as fault:
-        raise malformed(f"bytes that are not UTF-8 ({fault.reason})", data) from None
+    return without_blanks(data).decode("utf-8", "replace")
 
 
 def _read(data: bytes, decoder: "msgspec.json.Decoder[S]", what: str) -> S:
-    """Read a part of a chunk whose depth was checked; lone halves of surrogate pairs become U+FFFD (S5)."""
+    """Read a part of a chunk whose depth was checked; bad bytes cost nothing but themselves (S5)."""
     try:
-        return decoder.decode(data)
-    except msgspec.ValidationError as fault:
-        raise malformed(f"{what} of another shape ({fault})", data) from None
-    except (msgspec.DecodeError, RecursionError):
-        pass
-    try:
-        return decoder.decode(without_lone_halves(mended(data)))
+        try:
+            return decoder.decode(data)
+        except msgspec.ValidationError:
+            raise
+        except (msgspec.DecodeError, RecursionError):
+            return decoder.decode(without_lone_halves(mended(data)))
     except (msgspec.DecodeError, RecursionError) as fault:
-        raise malformed(f"{what} that cannot be read ({fault})", data) from None
+        raise malformed(f"{what} of another shape ({fault})", data) from None
 
 
 # -- the list of models

@@ -8,7 +8,7 @@ import msgspec
 from limen.adapters.gemini._parse import CHUNK, CHUNKS, FIRST_CHUNK, is_plain, read_parts, reread
 from limen.adapters.gemini._translate import Translator
 from limen.adapters.gemini._wire import Malformed, WireChunk, WireFirstChunk
-from limen.adapters.kit import UNREADABLE, BodyReader, first_document, is_cut_short, without_lone_halves
+from limen.adapters.kit import UNREADABLE, BodyReader, first_document, is_cut_short, mended, without_lone_halves
 from limen.adapters.kit.errors import ErrorRules
 from limen.contract import IdSeed, Limits, StreamChunk, codes, loads, replace_surrogates
 from limen.transport.framing import SseDecoder, SseEvent
@@ -40,7 +40,7 @@ class GenerateReader(BodyReader[SseEvent]):
         self._translator = Translator(self.call_facts, id_seed=id_seed)
 
     def _take(self, frames: Sequence[SseEvent], out: list[StreamChunk]) -> None:
-        depth = self._depth
+        depth, take_ordinary = self._depth, self._translator.take_ordinary
         try:
             for frame in frames:
                 payload = frame.data
@@ -51,6 +51,9 @@ class GenerateReader(BodyReader[SseEvent]):
                     chunk = None
                 if chunk is None or chunk.error or frame.event:
                     self._take_rare(frame, payload, out)
+                elif take_ordinary(chunk, out):
+                    self.events += 1
+                    continue
                 else:
                     self._take_chunk(chunk, payload, out)
                 if self.done:
@@ -102,14 +105,11 @@ class GenerateReader(BodyReader[SseEvent]):
         return chunk
 
     def _end_stream(self, out: list[StreamChunk]) -> None:
-        try:
-            if self._translator.ending.word is not None:
-                self._complete(out)
-            else:
-                self._translator.flush(out)
-                self._close()
-        except Malformed as fault:
-            self._fail(f"the answer holds {fault}")
+        if self._translator.ending.word is not None:
+            self._complete(out)
+        else:
+            self._translator.flush(out)
+            self._close()
 
     def _read_document(self, body: bytes, out: list[StreamChunk]) -> None:
         document, whole = first_document(body)
@@ -120,9 +120,7 @@ class GenerateReader(BodyReader[SseEvent]):
                 self._take_array(document, out)
             else:
                 self._take_whole(document, out)
-        except Malformed as fault:
-            self._refuse(f" ({fault})")
-        except UNREADABLE as fault:
+        except (Malformed, *UNREADABLE) as fault:
             self._refuse(f" ({fault})")
 
     def _cut_or_wrong(self, body: bytes) -> None:
@@ -136,7 +134,7 @@ class GenerateReader(BodyReader[SseEvent]):
         try:
             chunks = loads(document, CHUNKS, depth=self._depth)
         except msgspec.DecodeError:
-            chunks = loads(without_lone_halves(document), CHUNKS, depth=self._depth)
+            chunks = loads(without_lone_halves(mended(document)), CHUNKS, depth=self._depth)
         for number, raw in enumerate(chunks):
             payload = bytes(raw)
             if number == 0 and self._is_error(payload):

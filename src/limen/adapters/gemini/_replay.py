@@ -73,8 +73,6 @@ def _part(run: Run, places: Mapping[int, int]) -> dict[str, object] | None:
     part: dict[str, object] = {"block": places[id(block)]}
     if isinstance(block, OpenText):
         part["length"] = len("".join(block.parts[run.begin : run.end]))
-        if not part["length"]:
-            return None
     if run.signature:
         part["signature"] = run.signature
     return part

@@ -63,8 +63,29 @@ class Translator:
         self._continuation: str | None = None
         self._feedback: WireFeedback | None = None
 
+    def take_ordinary(self, chunk: WireChunk, out: list[StreamChunk]) -> bool:
+        """Take a chunk that goes on with the text in flight and says nothing else; return false for any other."""
+        run, candidates = self._run, chunk.candidates
+        if run is None or not candidates or len(candidates) != 1 or chunk.feedback is not None:
+            return False
+        candidate = candidates[0]
+        if candidate is None or candidate.index or candidate.finish or candidate.content is None:
+            return False
+        parts = candidate.content.parts
+        part = parts[0] if parts and len(parts) == 1 else None
+        if part is None or not part.text or part.signature or part.call is not None or self.blocks.careful:
+            return False
+        block = self._reasoning if part.thought else self._text
+        if run.block is not block:
+            return False
+        block.parts.append(part.text)
+        out.append((ReasoningDelta if part.thought else TextDelta)(block.index, part.text))
+        if chunk.usage is not None:
+            self._usage.add(chunk.usage)
+        return True
+
     def take(self, chunk: WireChunk, out: list[StreamChunk]) -> None:
-        """Take a chunk whose parts are text; this runs once for each chunk."""
+        """Take a chunk whose parts are text."""
         for candidate in chunk.candidates or ():
             if candidate is None or candidate.index:
                 continue
@@ -99,15 +120,8 @@ class Translator:
     # -- parts
 
     def _take_text(self, part: WirePart, out: list[StreamChunk]) -> None:
-        text = part.text
         block = self._reasoning if part.thought else self._text
-        run = self._run
-        if text and run is not None and run.block is block and not part.signature and not self.blocks.careful:
-            # Nearly every part is this one.
-            block.parts.append(text)
-            out.append((ReasoningDelta if part.thought else TextDelta)(block.index, text))
-            return
-        self._add_text(block, text or "", part.signature or "", out)
+        self._add_text(block, part.text or "", part.signature or "", out)
 
     def _add_text(self, block: OpenText, text: str, signature: str, out: list[StreamChunk]) -> None:
         run = self._run
@@ -173,10 +187,12 @@ class Translator:
         call.native = "" if wire.id is None else replace_surrogates(str(wire.id))
         call.id = self.blocks.ids.take(call.native, call.ordinal)
         self._calls.append(call)
-        self.blocks.add_arguments(call, part.arguments, out)
+        streamed = bool(wire.goes_on or wire.pieces)
+        # A call without pieces is whole: a limit later on has not cut it (C17).
+        self.blocks.add_arguments(call, part.arguments or ("" if streamed else "{}"), out)
         self.blocks.open_call(call, out)
         self._sign(Run(call), part.signature)
-        if wire.goes_on or wire.pieces:
+        if streamed:
             self._call, self._writer = call, ArgumentsWriter()
             self._go_on(part, wire, out)
 

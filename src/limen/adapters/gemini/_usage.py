@@ -5,39 +5,51 @@ tokens, `candidatesTokenCount` excludes thoughts, `toolUsePromptTokenCount` stan
 left out, as in all of Google's JSON, so that a count that is missing says nothing by itself.
 """
 
+from msgspec.structs import replace
+
 from limen.adapters.gemini._wire import WireUsage
-from limen.adapters.kit import Count, first_count, uncached
+from limen.adapters.kit import first_count, uncached
 from limen.contract import TokenUsage
 
 
 class UsageTotals:
     """The reports of one answer: `add` each in order, then `total` once. Each is the whole count so far."""
 
-    __slots__ = ("_counts",)
+    __slots__ = ("_report",)
 
     def __init__(self) -> None:
-        self._counts: dict[str, Count] = {}
+        self._report: WireUsage | None = None
 
     def add(self, report: WireUsage) -> None:
         """Take one report; a count that is missing or zero does not replace one that came before."""
-        counts = self._counts
-        for name, count in (
-            ("prompt", report.prompt),
-            ("cached", report.cached),
-            ("candidates", report.candidates),
-            ("thoughts", report.thoughts),
-            ("tools", report.tools),
+        old = self._report
+        if old is None:
+            self._report = report if _says(report) else None
+            return
+        if (
+            report.prompt is not None
+            and (report.candidates or not old.candidates)
+            and (report.thoughts or not old.thoughts)
+            and (report.cached or not old.cached)
+            and (report.tools or not old.tools)
+            and (report.prompt or not old.prompt)
         ):
-            if count or (count is not None and name not in counts):
-                counts[name] = count
+            # Nearly every report says all that was said before: nothing is merged.
+            self._report = report
+            return
+        if not _says(report):
+            return
+        later = {name: getattr(report, name) for name in report.__struct_fields__}
+        self._report = replace(old, **{name: count for name, count in later.items() if count})
 
     def total(self, notes: list[str]) -> TokenUsage | None:
         """Return the disjoint counts, `None` where no report named one; doubts go to `notes` (C15)."""
-        if not self._counts:
+        report = self._report
+        if report is None:
             return None
         prompt, cached, candidates, thoughts, tools = (
-            first_count(self._counts.get(name), notes=notes)
-            for name in ("prompt", "cached", "candidates", "thoughts", "tools")
+            first_count(count, notes=notes)
+            for count in (report.prompt, report.cached, report.candidates, report.thoughts, report.tools)
         )
         fresh = uncached(prompt, cached or 0, 0)
         if tools is not None:
@@ -49,3 +61,9 @@ class UsageTotals:
             # A count of zero is left out.
             output = 0
         return TokenUsage(input_tokens=fresh, output_tokens=output, cache_read_tokens=cached, reasoning_tokens=thoughts)
+
+
+def _says(report: WireUsage) -> bool:
+    """Tell whether a report names a count: Vertex sends some that hold the kind of traffic alone."""
+    counts = (report.prompt, report.candidates, report.thoughts, report.cached, report.tools)
+    return any(count is not None for count in counts)

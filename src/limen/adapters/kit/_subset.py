@@ -198,27 +198,28 @@ def _exclude_each_other(choices: Sequence[object], schema: JsonObject) -> bool:
         distinct = {"number" if kind == "integer" else kind for kind in kinds}
         if len(distinct) == len(kinds):
             return True
-    shared: set[str] = set.intersection(*(_constants(part) for part in parts))
-    return any(_differ([_constant(part, name) for part in parts]) for name in shared)
+    return any(_differ([_constant(part, name) for part in parts]) for name in _constants(parts[0]))
 
 
-def _constants(schema: JsonObject) -> set[str]:
-    properties, required = schema.get("properties"), schema.get("required")
-    if not is_json_object(properties) or not is_json_array(required):
-        return set()
-    return {name for name in properties if name in required and _constant(schema, name)}
+def _constants(schema: JsonObject) -> list[str]:
+    """Return the properties that have constants; whether they must be there, `_constant` looks at."""
+    properties = schema.get("properties")
+    return [name for name in properties if _constant(schema, name)] if is_json_object(properties) else []
 
 
 def _constant(schema: JsonObject, name: str) -> tuple[object, ...]:
-    properties = schema.get("properties")
+    properties, required = schema.get("properties"), schema.get("required")
     value = properties.get(name) if is_json_object(properties) else None
-    if not is_json_object(value):
+    if not is_json_object(value) or not is_json_array(required) or name not in required:
         return ()
     values = value.get("enum")
     return (value["const"],) if "const" in value else values if is_json_array(values) else ()
 
 
 def _differ(sets: Sequence[tuple[object, ...]]) -> bool:
+    """Tell whether each alternative has constants and no two share one."""
+    if not all(sets):
+        return False
     every = [repr(value) for values in sets for value in values]
     return len(every) == len(set(every))
 

@@ -35,6 +35,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "tool-calls": "STOP",
     "max-tokens": "MAX_TOKENS",
     "refusal": "SAFETY",
+    "content_filter": "SAFETY",
 }
 _STREAM: Final = ":streamGenerateContent"
 _WHOLE: Final = ":generateContent"
@@ -113,7 +114,7 @@ class GeminiGenerateMock:
         return Send("error", _plain().error_event(_google(error)))
 
     def keep_alive(self) -> bytes:
-        """Return an SSE comment."""
+        """Return a chunk that says nothing."""
         return _plain().keep_alive()
 
     def broken(self, shape: str) -> Send:
