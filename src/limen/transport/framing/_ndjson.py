@@ -49,7 +49,7 @@ class NdjsonDecoder:
             raise self.failure
         if self._starting:
             self._starting = False
-            return self._split(self._head + b"\n")
+            return self._split(self._head.removeprefix(_BOM) + b"\n")
         return self._split(b"\n")
 
     def _split(self, data: bytes) -> list[bytes]:
