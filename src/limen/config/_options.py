@@ -28,7 +28,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "secret_headers": "a route names secret headers by headers_env and headers_file",
     "transport": "a route sets its connections by proxy, ca_file, client_cert_file and client_key_file",
 }
-# Keys of a route's table; `options` is where an adapter's own options stand, one of which may have that name (Ollama's).
+# Keys of a route's table; an adapter's own option may have the name `options`, as Ollama's parameters have.
 _ROUTE_KEYS: Final = frozenset(RouteTable.__struct_fields__) - {"options"}
 # Fields of a route that the option `transport` is made of.
 _OF_TRANSPORT: Final = frozenset({"proxy", "ca_file", "client_cert_file", "client_key_file"})

@@ -125,7 +125,7 @@ async def test_the_cloud_needs_a_key() -> None:
 
 
 async def test_listed_models_are_asked_for_their_facts() -> None:
-    """Every listed model is asked once; one that fails stays as listed, one without chats goes, configured facts win."""
+    """Each listed model is asked once; a failed one stays, one without chats goes, configured facts win (R10)."""
     asked: list[str] = []
     facts: Mapping[str, tuple[int, object]] = {
         "a": (200, {"model_info": {"general.architecture": "x", "x.context_length": 4096}}),

@@ -135,6 +135,15 @@ def test_calls_without_a_name_or_shape(body: bytes) -> None:
     assert read_all_ways(line("a") + body + last()).code == codes.MALFORMED_RESPONSE
 
 
+@pytest.mark.parametrize("before", [b"", line("a"), line("a") + line("b")])
+def test_text_beside_a_broken_call(before: bytes) -> None:
+    """The text of a line whose call cannot be read is delivered once (S4)."""
+    found = read_all_ways(before + line("x", tool_calls=[{"function": {"name": 7}}]) + last())
+    texts = [chunk.text for chunk in found.chunks if isinstance(chunk, TextDelta)]
+
+    assert (found.code, "".join(texts).count("x")) == (codes.MALFORMED_RESPONSE, 1)
+
+
 def test_made_ids() -> None:
     """A call without an id gets one from the seed and its ordinal, a repeated one keeps its place (C9, C10)."""
     body = call("f") + call("f", id="x") + call("g", id="x") + line("", tool_calls=[None]) + last()
