@@ -3,6 +3,7 @@
     POST /<case>/v1/chat/completions     the openai-chat wire
     POST /<case>/v1/messages             the anthropic-messages wire
     POST /<case>/v1beta/models/…         the gemini-generate wire
+    POST /<case>/api/chat                the ollama-chat wire
     GET  /stats/<id>                     {"closed": seconds since start, or null}, for the stream with that id
 
 `<case>` is dash-joined settings: `n200` deltas, `g8` events in one write, `d5` milliseconds between writes, `tool`
@@ -133,6 +134,32 @@ def generate_events(case: Case) -> list[str]:
     return [*(event({"text": text}) for text in texts(case.count)), event({"text": ""}, finishReason="STOP")]
 
 
+def ollama_events(case: Case) -> list[str]:
+    """The same answer in Ollama's chat, whose calls are whole."""
+    head = {"model": "qwen3:4b", "created_at": "2026-11-30T10:00:00.123456789Z"}
+
+    def line(content: str = "", **message: object) -> str:
+        return f"{dump({**head, 'message': {'role': 'assistant', 'content': content, **message}, 'done': False})}\n"
+
+    if case.tool:
+        function = {"index": 0, "name": "f", "arguments": json.loads("".join(arguments(case.count)))}
+        events = [line(tool_calls=[{"id": "call_ab12cd34", "function": function}])]
+    else:
+        events = [line(text) for text in texts(case.count)]
+    counts = {"total_duration": 182242375, "prompt_eval_count": 19, "eval_count": case.count}
+    last = {**head, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop", **counts}
+    return [*events, f"{dump(last)}\n"]
+
+
+EVENTS = {"chat": chat_events, "messages": message_events, "generate": generate_events, "ollama": ollama_events}
+PATHS = {"/chat/completions": "chat", "/v1/messages": "messages", "/models/": "generate", "/api/chat": "ollama"}
+
+
+def wire_of(path: str) -> str:
+    """The wire that a request's path belongs to."""
+    return next(wire for part, wire in PATHS.items() if part in path)
+
+
 def arguments(count: int) -> list[str]:
     """One valid JSON object in `count` fragments of 20 characters."""
     text = '{"lines":["' + "print(42)\\n" * (count * 2)
@@ -143,8 +170,7 @@ def arguments(count: int) -> list[str]:
 
 def writes(wire: str, case: Case) -> list[bytes]:
     """The answer as the writes that it is sent in."""
-    made = {"chat": chat_events, "messages": message_events, "generate": generate_events}[wire](case)
-    events = [event.encode() for event in made]
+    events = [event.encode() for event in EVENTS[wire](case)]
     groups = [b"".join(events[start : start + case.group]) for start in range(0, len(events), case.group)]
     framed = [b"%x\r\n%b\r\n" % (len(group), group) for group in groups]
     framed[-1] += b"0\r\n\r\n"
@@ -191,8 +217,7 @@ class Connection(asyncio.Protocol):
             self.transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
             return
         self.case = Case.parse(path.split("/")[1])
-        wire = "generate" if "/models/" in path else "messages"
-        key = ("chat" if path.endswith("/chat/completions") else wire, self.case)
+        key = (wire_of(path), self.case)
         if key not in self.state.answers:
             self.state.answers[key] = writes(*key)
         self.send(self.state.answers[key], 0, self.case)

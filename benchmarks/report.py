@@ -54,6 +54,8 @@ def subjects(rows: Iterable[Row], case: str) -> list[str]:
 def baseline(case: str, subject: str) -> str | None:
     """Against whom a subject's ratio is taken: its own wire's floor or limit."""
     name = METRICS[case][2]
+    if name == "floor" and subject.endswith("-ollama"):
+        return "floor-ollama"
     return f"{name}-messages" if name and (subject.endswith("-messages") or subject == "anthropic") else name
 
 

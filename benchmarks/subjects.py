@@ -102,6 +102,17 @@ class LimenGenerate(Limen):
         return GeminiAdapter(GeminiOptions(base_url=f"{ROOT}/{case}/v1beta", api_key="bench-key"))
 
 
+class LimenOllama(Limen):
+    """The same over Ollama's chat."""
+
+    wire = "ollama"
+
+    def adapter(self, case: str) -> Any:
+        from limen.adapters.ollama import OllamaAdapter, OllamaOptions
+
+        return OllamaAdapter(OllamaOptions(base_url=f"{ROOT}/{case}"))
+
+
 class Raw(asyncio.Protocol):
     """A connection that keeps the reads and wakes one waiter."""
 
@@ -250,6 +261,34 @@ class FloorGenerate(Floor):
         return generate_request(self, case, messages)
 
 
+class FloorOllama(Floor):
+    """The floor for Ollama's chat: dechunk, split into lines, one typed decode."""
+
+    wire = "ollama"
+
+    async def setup(self) -> None:
+        await super().setup()
+        self.decode, self.text = line_decoder()
+
+    def request(self, case: str, messages: Any) -> bytes:
+        body = {"model": "qwen3:4b", "messages": messages or HELLO, "stream": True, "options": {"num_predict": 8192}}
+        return self.framed(case, "api/chat", self.encode(body))
+
+    async def items(self, case: str, messages: Any) -> AsyncIterator[Any]:
+        buffer = rest = b""
+        head = False
+        decode = self.decode
+        async for data in self.reads(case, messages):
+            buffer += data
+            if not head:
+                _, found, buffer = buffer.partition(b"\r\n\r\n")
+                head = bool(found)
+            body, buffer = dechunk(buffer)
+            *lines, rest = (rest + body).split(b"\n")
+            for line in lines:
+                yield decode(line)
+
+
 def dechunk(buffer: bytes) -> tuple[bytes, bytes]:
     """Split off the complete HTTP chunks of a buffer; return their bodies joined, and what is left."""
     parts: list[bytes] = []
@@ -321,6 +360,21 @@ def generate_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
         return sum(len(one.text or "") for one in found.candidates[0].content.parts) if found.candidates else 0
 
     return msgspec.json.Decoder(event).decode, text
+
+
+def line_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
+    """The same for Ollama's chat."""
+    import msgspec
+
+    message = msgspec.defstruct("Message", [("content", str | None, None), ("thinking", str | None, None)])
+    counts = [("prompt_eval_count", int | None, None), ("eval_count", int | None, None)]
+    fields = [("message", message | None, None), ("done", bool, False), ("done_reason", str | None, None)]
+    line = msgspec.defstruct("Line", [*fields, *counts])
+
+    def text(found: Any) -> int:
+        return 0 if found.message is None else len(found.message.content or "")
+
+    return msgspec.json.Decoder(line).decode, text
 
 
 class OpenAI(Subject):
@@ -425,4 +479,6 @@ SUBJECTS: dict[str, type[Subject]] = {
     "limen-generate": LimenGenerate,
     "anthropic": Anthropic,
     "litellm-messages": LiteLLMMessages,
+    "floor-ollama": FloorOllama,
+    "limen-ollama": LimenOllama,
 }

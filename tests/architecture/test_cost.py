@@ -82,12 +82,21 @@ def messages_tool(count: int) -> list[bytes]:
     return messages(block, '{"type":"input_json_delta","partial_json":"the quick brown fox "}', count)
 
 
+def ollama_text(count: int) -> list[bytes]:
+    """A text answer of Ollama's chat."""
+    head = '{"model":"m","created_at":"2026-01-01T00:00:00.123456789Z","message":{"role":"assistant","content":'
+    piece = f'{head}"the quick brown fox "}},"done":false}}\n'.encode()
+    end = f'{head}""}},"done":true,"done_reason":"stop","eval_count":2}}\n'.encode()
+    return grouped([*[piece] * count, end])
+
+
 # name, wire, input, calls per chunk at most
 BOUNDS = [
     ("chat text", "openai-chat", chat_text, 9.4),
     ("chat tool", "openai-chat", chat_tool, 12.7),
     ("messages text", "anthropic-messages", messages_text, 14.9),
     ("messages tool", "anthropic-messages", messages_tool, 14.9),
+    ("ollama text", "ollama-chat", ollama_text, 9.4),
 ]
 
 

@@ -15,6 +15,19 @@ SCRIPTS = sorted(set(SCENARIOS) - {"slow", "long"})
 FORMS = ("", "+byte-by-byte", "+crlf-split", "+utf8-split", "+keep-alives-between", "+usage-twice", "+end-twice")
 """Spoilings that an answer survives, beside the answer as it is."""
 
+CODE_OF_STATUS = {
+    400: "INVALID_REQUEST",
+    401: "AUTH",
+    403: "AUTH",
+    404: "HTTP_404",
+    409: "INVALID_REQUEST",
+    422: "INVALID_REQUEST",
+    429: "RATE_LIMIT",
+    500: "SERVER",
+    529: "OVERLOADED",
+}
+"""limen's code of a failed answer, by its status; for clients that have no class for each."""
+
 
 @dataclass
 class Reading:

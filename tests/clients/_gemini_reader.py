@@ -2,7 +2,7 @@
 
 import json
 
-from _compare import NUMBERS, QUESTION, Reading
+from _compare import CODE_OF_STATUS, NUMBERS, QUESTION, Reading
 from google import genai
 from google.genai import errors, types
 
@@ -105,3 +105,8 @@ def end(reading: Reading) -> str:
     if reading.calls:
         return "tool-calls"
     return "stop" if reading.text.strip() or reading.reasoning.strip() else "EMPTY_RESPONSE"
+
+
+def code_of(error: Exception) -> str:
+    """limen's code for a failed answer: the client has one class for each half of the statuses, and a `code`."""
+    return CODE_OF_STATUS.get(getattr(error, "code", 0), "?")

@@ -6,15 +6,18 @@ that nobody documented) is judged from what they report, by the contract's words
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 
 import _anthropic_reader
 import _gemini_reader
+import _ollama_reader
 import _openai_reader
 from _compare import FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.gemini import GeminiAdapter, GeminiOptions
+from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.contract import LlmAdapter, user
 from limen.testing.server import SCENARIOS, MockProvider
@@ -39,26 +42,30 @@ def gemini(base_url: str) -> LlmAdapter:
     return GeminiAdapter(GeminiOptions(base_url=base_url, api_key="AIza-witness-0123456789"))
 
 
+def ollama(base_url: str) -> LlmAdapter:
+    return OllamaAdapter(OllamaOptions(base_url=base_url))
+
+
 def witness(mock: MockProvider, wire: str, reader: ModuleType, adapter: Make) -> bool:
     """Compare every script, streamed, spoiled in ways that it survives, and whole; and the turn after its calls."""
     base_url = mock.base_url(wire)
     table = Table(f"{reader.__name__.strip('_').partition('_')[0]} on {wire}")
     for script in SCRIPTS:
-        for form in FORMS:
+        for form in getattr(reader, "FORMS", FORMS):
             model = f"mock-{script}{form}"
-            mine = seen(ours(adapter, base_url, model), reader)
+            mine = told(ours(adapter, base_url, model), reader)
             table.compare(model, judged(reader.streamed(base_url, model), reader), mine)
         model = f"mock-{script}"
         if script not in NOT_WHOLE:
             whole = f"{model}+whole"
-            mine = seen(ours(adapter, base_url, whole), reader)
+            mine = told(ours(adapter, base_url, whole), reader)
             table.compare(f"{model}, whole", judged(reader.whole(base_url, model), reader), mine)
         if len(SCENARIOS[script].turns) > 1:
             first = limen_response(adapter(base_url), model, [user(QUESTION)])
             history = next_turn(first)
             assert history is not None
             theirs = reader.streamed(base_url, model, reader.follow_up(reader.streamed(base_url, model)))
-            mine = reading_of(limen_response(adapter(base_url), model, history))
+            mine = told(reading_of(limen_response(adapter(base_url), model, history)), reader)
             table.compare(f"{model}, second turn", judged(theirs, reader), mine)
     for fault, raised in reader.STATUSES.items():
         model = f"mock-text+{fault}"
@@ -71,11 +78,13 @@ def ours(adapter: type, base_url: str, model: str) -> Reading:
     return reading_of(limen_response(adapter(base_url), model, [user(QUESTION)]))
 
 
-def seen(reading: Reading, reader: ModuleType) -> Reading:
-    """A reading without what the client does not hand on."""
+def told(reading: Reading, reader: ModuleType) -> Reading:
+    """limen's reading as far as the client tells of it: some leave fields out (`UNSEEN`), one reads no ids of calls."""
     for name in getattr(reader, "UNSEEN", ()):
         setattr(reading, name, "")
-    return reading
+    if getattr(reader, "IDS", True):
+        return reading
+    return replace(reading, calls=[("", name, arguments) for _, name, arguments in reading.calls])
 
 
 def judged(reading: Reading, reader: ModuleType) -> Reading:
@@ -83,17 +92,6 @@ def judged(reading: Reading, reader: ModuleType) -> Reading:
     return reading
 
 
-GOOGLE = {
-    400: "INVALID_REQUEST",
-    401: "AUTH",
-    403: "AUTH",
-    404: "HTTP_404",
-    409: "INVALID_REQUEST",
-    422: "INVALID_REQUEST",
-    429: "RATE_LIMIT",
-    500: "SERVER",
-    529: "OVERLOADED",
-}
 CODES = {
     "BadRequestError": "INVALID_REQUEST",
     "AuthenticationError": "AUTH",
@@ -104,9 +102,6 @@ CODES = {
     "RateLimitError": "RATE_LIMIT",
     "InternalServerError": "SERVER",
     "OverloadedError": "OVERLOADED",
-    # google-genai has one class for each half of the statuses: its `code` says which.
-    **{f"ClientError {status}": code for status, code in GOOGLE.items() if status < 500},
-    **{f"ServerError {status}": code for status, code in GOOGLE.items() if status >= 500},
 }
 
 
@@ -116,8 +111,8 @@ def failure(reader: ModuleType, base_url: str, model: str) -> tuple[str, str]:
         reader.streamed(base_url, model)
     except Exception as error:
         name = type(error).__name__
-        if type(error).__module__.startswith("google."):
-            return name, CODES.get(f"{name} {error.code}", "?")
+        if hasattr(reader, "code_of"):
+            return name, reader.code_of(error)
         code = "OVERLOADED" if getattr(error, "status_code", 0) == 529 else CODES.get(name, "?")
         return ("InternalServerError" if code == "OVERLOADED" else name), code
     return "no failure", "?"
@@ -129,6 +124,7 @@ def main() -> int:
             witness(mock, "openai-chat", _openai_reader, openai_chat),
             witness(mock, "anthropic-messages", _anthropic_reader, anthropic),
             witness(mock, "gemini-generate", _gemini_reader, gemini),
+            witness(mock, "ollama-chat", _ollama_reader, ollama),
         ]
     return 0 if all(agreed) else 1
 

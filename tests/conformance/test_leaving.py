@@ -15,6 +15,7 @@ ADAPTERS: dict[str, tuple[Callable[[Endpoint], LlmAdapter], str]] = {
     "deepseek": (factories.deepseek, "openai-chat"),
     "openai_chat": (factories.openai_chat, "openai-chat"),
     "anthropic": (factories.anthropic, "anthropic-messages"),
+    "ollama": (factories.ollama, "ollama-chat"),
 }
 SILENCES = ["stall-before-headers", "stall-before-first-event", "stall-mid-stream", "keep-alives-forever"]
 SECOND = 1.0

@@ -7,6 +7,7 @@ import pytest
 
 from limen import wires
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.contract import LlmAdapter
 from limen.testing.conformance import WIRES, Endpoint, WireDescription, check_adapter, table
@@ -34,6 +35,16 @@ def make(wire: str, row: str, endpoint: Endpoint) -> LlmAdapter:
     if wire == CHAT:
         return OpenAIChatAdapter(
             OpenAIChatOptions(
+                base_url=endpoint.base_url,
+                api_key=endpoint.api_key,
+                timeouts=endpoint.timeouts,
+                limits=endpoint.limits,
+                dialect=row,
+            )
+        )
+    if wire == "ollama-chat":
+        return OllamaAdapter(
+            OllamaOptions(
                 base_url=endpoint.base_url,
                 api_key=endpoint.api_key,
                 timeouts=endpoint.timeouts,

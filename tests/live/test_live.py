@@ -15,6 +15,7 @@ ROUTES = [
     ("openai", "OPENAI_API_KEY", "gpt-4.1-nano"),
     ("anthropic", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
     ("gemini", "GEMINI_API_KEY", "gemini-3-flash-preview"),
+    ("ollama-cloud", "OLLAMA_API_KEY", "gpt-oss:20b"),
 ]
 
 ADD = limen.ToolSpec(
@@ -39,7 +40,7 @@ def need(variable: str) -> None:
 async def test_text(route: str, variable: str, model: str) -> None:
     """A real answer comes through as text, usage and one stop."""
     need(variable)
-    async with limen.open_runtime({"routes": {route: {"adapter": ADAPTERS[route], "api_key_env": variable}}}) as llm:
+    async with limen.open_runtime({"routes": {route: {**ADAPTERS[route], "api_key_env": variable}}}) as llm:
         question = limen.user("Reply with the one word: limen")
         response = await llm.complete(limen.GenerateOptions(route, model, [question], max_tokens=2000))
 
@@ -54,7 +55,7 @@ async def test_text(route: str, variable: str, model: str) -> None:
 async def test_tool_round_trip(route: str, variable: str, model: str) -> None:
     """A real tool call comes back raw, and its result leads to an answer."""
     need(variable)
-    async with limen.open_runtime({"routes": {route: {"adapter": ADAPTERS[route], "api_key_env": variable}}}) as llm:
+    async with limen.open_runtime({"routes": {route: {**ADAPTERS[route], "api_key_env": variable}}}) as llm:
         messages = [limen.user("What is 20 + 22? Use the tool.")]
         first = await llm.complete(limen.GenerateOptions(route, model, messages, tools=[ADD], max_tokens=2000))
         assert first.message is not None
@@ -66,4 +67,10 @@ async def test_tool_round_trip(route: str, variable: str, model: str) -> None:
     assert "42" in second.text
 
 
-ADAPTERS = {"deepseek": "deepseek", "openai": "openai-chat", "anthropic": "anthropic-messages", "gemini": "gemini"}
+ADAPTERS = {
+    "deepseek": {"adapter": "deepseek"},
+    "openai": {"adapter": "openai-chat"},
+    "anthropic": {"adapter": "anthropic-messages"},
+    "gemini": {"adapter": "gemini"},
+    "ollama-cloud": {"adapter": "ollama", "dialect": "ollama-cloud"},
+}

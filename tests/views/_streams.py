@@ -48,6 +48,7 @@ class Shape(NamedTuple):
     `calls_last`: calls stand after every other block.
     `cut_calls`: a call that the token limit cut is carried in a stream; `whole_cut_calls`: in a whole answer, too.
     `ids`: calls keep their ids; where the wire has none, they read back with made ones.
+    `written`: a call's arguments as they read back.
     `counts`: the counts that a report of usage reads back with.
     `learns`: codes of failures that read back otherwise than on other wires, with what they read back as.
     """
@@ -59,6 +60,7 @@ class Shape(NamedTuple):
     cut_calls: bool = True
     whole_cut_calls: bool = True
     ids: bool = True
+    written: Callable[[str], str] = str
     counts: Callable[[TokenUsage], TokenUsage] = same
     learns: Mapping[str, str] = MappingProxyType({})
 
@@ -192,9 +194,12 @@ def as_carried(chunks: Sequence[StreamChunk], shape: Shape) -> list[StreamChunk]
     found: list[StreamChunk] = []
     for chunk in chunks:
         if isinstance(chunk, ToolCallDelta):
-            found.append(msgspec.structs.replace(chunk, id=named(chunk.id)))
+            arguments = shape.written(chunk.arguments_delta)
+            found.append(msgspec.structs.replace(chunk, id=named(chunk.id), arguments_delta=arguments))
         elif isinstance(chunk, BlockEnd) and isinstance(chunk.block, ToolCallBlock):
-            found.append(BlockEnd(chunk.index, msgspec.structs.replace(chunk.block, id=named(chunk.block.id))))
+            block = chunk.block
+            call = ToolCallBlock(named(block.id), block.name, shape.written(block.arguments))
+            found.append(BlockEnd(chunk.index, call))
         elif isinstance(chunk, UsageChunk):
             found.append(UsageChunk(shape.counts(chunk.usage)))
         else:

@@ -41,6 +41,11 @@ def without_writes(usage: TokenUsage) -> TokenUsage:
     return replace(usage, input_tokens=(usage.input_tokens or 0) + written, cache_write_tokens=None)
 
 
+def without_line_ends(arguments: str) -> str:
+    """The arguments of a wire whose events are lines: line ends of Unicode go out as their escapes."""
+    return arguments.translate({sign: f"\\u{sign:04x}" for sign in (0x85, 0x2028, 0x2029)})
+
+
 # Ollama's line of an error has a message and nothing else.
 OLLAMA_LEARNS = {code: codes.SERVER for code in CODES if code != codes.CONTENT_FILTER}
 # What a wire cannot carry, for each entry of `ENCODERS`; the same is told in docs/views.md.
@@ -63,6 +68,7 @@ SHAPES = {
         calls_last=True,
         cut_calls=False,
         whole_cut_calls=False,
+        written=without_line_ends,
         counts=prompt_and_output,
         learns=OLLAMA_LEARNS,
     ),

@@ -28,6 +28,8 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "secret_headers": "a route names secret headers by headers_env and headers_file",
     "transport": "a route sets its connections by proxy, ca_file, client_cert_file and client_key_file",
 }
+# Keys of a route's table; an adapter's own option may have the name `options`, as Ollama's parameters have.
+_ROUTE_KEYS: Final = frozenset(RouteTable.__struct_fields__) - {"options"}
 # Fields of a route that the option `transport` is made of.
 _OF_TRANSPORT: Final = frozenset({"proxy", "ca_file", "client_cert_file", "client_key_file"})
 
@@ -67,11 +69,11 @@ def _own(route: Route, kind: type[msgspec.Struct]) -> dict[str, object]:
 
 def _free(route: Route, kind: type[msgspec.Struct]) -> dict[str, object]:
     types: dict[str, type[object]] = {field.name: field.type for field in structs.fields(kind)}
-    alone = [name for name in types if name not in RouteTable.__struct_fields__ and name not in _ELSEWHERE]
+    alone = [name for name in types if name not in _ROUTE_KEYS and name not in _ELSEWHERE]
     taken: dict[str, object] = {}
     for name, value in route.options.items():
         path = (*_here(route), "options", name)
-        if name in RouteTable.__struct_fields__:
+        if name in _ROUTE_KEYS:
             raise Fault(f"this is a key of the route itself: write it into [routes.{route.name}]", path)
         if name in _ELSEWHERE:
             raise Fault(_ELSEWHERE[name], path)

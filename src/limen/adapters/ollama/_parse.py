@@ -4,8 +4,16 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from limen.adapters.kit import UNREADABLE, mended, read_lenient, readable_words, without_blanks, without_lone_halves
-from limen.adapters.ollama._wire import WireCall, WireCalls, WireLine, WireModel, WireModels, WireShown
+from limen.adapters.kit import (
+    UNREADABLE,
+    mended,
+    read_lenient,
+    readable_words,
+    tolerant,
+    without_blanks,
+    without_lone_halves,
+)
+from limen.adapters.ollama._wire import WireCall, WireCalls, WireLine, WireModel, WireModelName, WireModels, WireShown
 from limen.contract import LlmError, Modality, ModelInfo, codes, loads, replace_surrogates
 
 T = TypeVar("T")
@@ -13,6 +21,7 @@ T = TypeVar("T")
 LINE: Final = msgspec.json.Decoder(WireLine)
 
 _CALLS: Final = msgspec.json.Decoder(WireCalls)
+_NAME: Final = msgspec.json.Decoder(WireModelName)
 _STRING: Final = msgspec.json.Decoder(str)
 _MODELS: Final = msgspec.json.Decoder(WireModels)
 _SHOWN: Final = msgspec.json.Decoder(WireShown)
@@ -24,6 +33,12 @@ _QUOTED_BYTES: Final = 1024
 def reread(payload: bytes, depth: int) -> WireLine:
     """Read a line that the fast decoder refused, or that may be nested too deep; raises one of `UNREADABLE` (S5)."""
     return read_lenient(payload, LINE, depth=depth)
+
+
+def read_model(payload: bytes) -> str | None:
+    """Return the model that a line names; one that cannot be read is unknown, and costs nothing else."""
+    found = tolerant(payload, _NAME)
+    return None if found is None else replace_surrogates(found.model or "") or None
 
 
 def read_calls(payload: bytes) -> list[WireCall]:

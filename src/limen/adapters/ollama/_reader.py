@@ -5,15 +5,17 @@ from typing import Final
 
 import msgspec
 
-from limen.adapters.kit import UNREADABLE, BodyReader, first_document, is_cut_short
+from limen.adapters.kit import UNREADABLE, BodyReader, DepthCheck, first_document, is_cut_short
 from limen.adapters.kit.errors import ErrorRules
-from limen.adapters.ollama._parse import LINE, reread
+from limen.adapters.ollama._parse import LINE, read_model, reread
 from limen.adapters.ollama._translate import Translator
 from limen.adapters.ollama._wire import WireLine
-from limen.contract import IdSeed, Limits, StreamChunk, replace_surrogates
+from limen.contract import IdSeed, Limits, StreamChunk
 from limen.transport.framing import NdjsonDecoder
 
 _UNREADABLE: Final = (ValueError, *UNREADABLE)
+# The part of a line that is no answer from which a failure takes its words.
+_QUOTED_BYTES: Final = 1024
 
 
 class OllamaReader(BodyReader[bytes]):
@@ -39,6 +41,8 @@ class OllamaReader(BodyReader[bytes]):
         limits = limits or Limits()
         super().__init__(NdjsonDecoder(limits), errors, limits=limits, content_type=content_type)
         self._translator = Translator(self.call_facts, id_seed=id_seed)
+        self._depth = DepthCheck(limits.depth)
+        self._depth.enabled = True
         self._is_whole = (content_type or "").partition(";")[0].strip().lower() == "application/json"
         self._silent = False  # whether a line without a known field has come
         self._object: bytearray | None = None  # a first object that did not end within its line
@@ -50,37 +54,51 @@ class OllamaReader(BodyReader[bytes]):
         return super().eof()
 
     def _take(self, frames: Sequence[bytes], out: list[StreamChunk]) -> None:
-        decode, take, depth = LINE.decode, self._translator.take, self._limits.depth
+        decode, take, depth = LINE.decode, self._translator.take, self._depth
+        longest = depth.longest if self.events else -1
         for payload in frames:
-            try:
-                if self._object is not None:
-                    self._extend_object(self._object, payload)
-                    continue
+            if len(payload) <= longest and payload.startswith(depth.beginning):
                 try:
-                    shallow = len(payload) <= depth or payload.count(b"{") + payload.count(b"[") <= depth
-                    line = decode(payload) if shallow else self._reread(payload)
+                    line = decode(payload)
                 except (msgspec.DecodeError, RecursionError):
-                    line = self._reread(payload)
-                if line.message is not None and self.events and not (line.done or line.error):
+                    line = None
+                if line is not None and line.message is not None and not (line.done or line.error):
+                    # An ordinary line; this runs once for each token.
                     self.events += 1
-                    take(line, payload, out)
-                else:
-                    self._take_rare(line, payload, out)
-            except _UNREADABLE as fault:
-                self._take_unreadable(payload, fault, out)
+                    try:
+                        take(line, payload, out)
+                    except _UNREADABLE as fault:
+                        self._take_unreadable(payload, fault, out)
+                        return
+                    continue
+            self._take_slowly(payload, out)
             if self.done or self.failure is not None:
                 return
+            longest = depth.longest if self.events else -1
+
+    def _take_slowly(self, payload: bytes, out: list[StreamChunk]) -> None:
+        """Take a line that is not known to be an ordinary one."""
+        try:
+            if self._object is not None:
+                self._extend_object(self._object, payload)
+                return
+            try:
+                line = LINE.decode(payload) if self._depth.is_shallow(payload) else self._reread(payload)
+            except (msgspec.DecodeError, RecursionError):
+                line = self._reread(payload)
+            self._take_line(line, payload, out)
+        except _UNREADABLE as fault:
+            self._take_unreadable(payload, fault, out)
 
     def _reread(self, payload: bytes) -> WireLine:
         line = reread(payload, self._limits.depth)
         self._translator.be_careful()
         return line
 
-    def _take_rare(self, line: WireLine, payload: bytes, out: list[StreamChunk]) -> None:
-        """Take the first line, the last one, an error, or a line that says nothing."""
-        facts = self.call_facts
-        if facts.response_model is None and isinstance(line.model, str):
-            facts.response_model = replace_surrogates(line.model) or None
+    def _take_line(self, line: WireLine, payload: bytes, out: list[StreamChunk]) -> None:
+        """Take any line: the first one, the last one, an error, one that says nothing."""
+        if self.call_facts.response_model is None:
+            self.call_facts.response_model = read_model(payload)
         if line.error:
             self._take_error(line.error, payload, out)
         elif line.message is None and line.done is None:
@@ -112,6 +130,8 @@ class OllamaReader(BodyReader[bytes]):
         elif self.events:
             self._fail(f"a line of the stream is not what Ollama documents: {fault}")
         else:
+            # As much as the line holds, however the reads were cut.
+            self._head = payload[:_QUOTED_BYTES]
             self._refuse(f" ({fault})")
 
     def _extend_object(self, unfinished: bytearray, payload: bytes) -> None:
@@ -122,6 +142,7 @@ class OllamaReader(BodyReader[bytes]):
         else:
             if line.message is not None or line.done is not None:
                 # A line of the stream: what stood before it was cut, and is no object on several lines.
+                self._head = bytes(unfinished[:_QUOTED_BYTES])
                 self._refuse(" (its first line is no JSON)")
                 return
         unfinished += b"\n" + payload
@@ -145,7 +166,7 @@ class OllamaReader(BodyReader[bytes]):
         document, ends = first_document(body)
         if ends and len(document) == len(body):
             try:
-                self._take_rare(self._reread(document), document, out)
+                self._take_line(self._reread(document), document, out)
             except _UNREADABLE as fault:
                 self._refuse(f" ({fault})")
         elif ends or not is_cut_short(body):

@@ -37,9 +37,14 @@ class WireLine(msgspec.Struct, frozen=True, gc=False):
     done: bool | None = None
     done_reason: str | None = None
     error: object = None
-    model: object = None
     prompt_eval_count: object = None
     eval_count: object = None
+
+
+class WireModelName(msgspec.Struct, frozen=True, gc=False):
+    """The model that answers, which every line names and the first one that is read tells."""
+
+    model: str | None = None
 
 
 class WireFunction(msgspec.Struct, frozen=True, gc=False):

@@ -9,15 +9,14 @@ from typing import Final
 from limen.contract import Limits, LlmError, codes
 
 _BOM: Final = b"\xef\xbb\xbf"
-_BLANKS: Final = b" \t\r\n"
 
 
 class NdjsonDecoder:
     """One body: `feed` each read in order, then `eof` once; both return the lines that became complete.
 
-    Lines are without the white space around them, blank ones are left out, and one leading byte order mark is dropped.
-    A last line needs no LF. Past `limits.event_bytes` (S2) `failure` is set, what came before is returned, and the
-    next call raises it.
+    Lines are without the ASCII white space around them, blank ones are left out, and one leading byte order mark is
+    dropped. A last line needs no LF. Past `limits.event_bytes` (S2) `failure` is set, what came before is returned, and
+    the next call raises it.
     """
 
     __slots__ = ("_head", "_limit", "_parts", "_size", "_starting", "failure")
@@ -49,36 +48,35 @@ class NdjsonDecoder:
             raise self.failure
         if self._starting:
             self._starting = False
-            return self._split(self._head + b"\n")
+            return self._split(self._head.removeprefix(_BOM) + b"\n")
         return self._split(b"\n")
 
     def _split(self, data: bytes) -> list[bytes]:
         first, *others = data.split(b"\n")
-        lines: list[bytes] = []
         if not others:
             self._keep(first)
-            return lines
+            return []
         if self._parts:
             self._keep(first)
             if self.failure is not None:
-                return lines
+                return []
             first = b"".join(self._parts)
             self._parts, self._size = [], 0
         rest = others.pop()
-        for line in (first, *others):
-            stripped = line.strip(_BLANKS)
-            if stripped:
-                if len(line) > self._limit and len(line.lstrip(_BLANKS)) > self._limit:
+        lines = [first, *others]
+        if len(first) + len(data) > self._limit:
+            for place, line in enumerate(lines):
+                if len(line.lstrip()) > self._limit:
                     self._fail()
-                    return lines
-                lines.append(stripped)
+                    lines, rest = lines[:place], b""
+                    break
         self._keep(rest)
-        return lines
+        return [line for line in map(bytes.strip, lines) if line]
 
     def _keep(self, piece: bytes) -> None:
         """Keep a piece of a line whose end has not come; white space before the line costs nothing."""
         if not self._parts:
-            piece = piece.lstrip(_BLANKS)
+            piece = piece.lstrip()
         if not piece:
             return
         self._size += len(piece)
