@@ -35,6 +35,7 @@ ADAPTERS: Final = (
     OwnAdapter("deepseek", "limen.adapters.deepseek:SPEC", "openai-chat"),
     OwnAdapter("anthropic-messages", "limen.adapters.anthropic:SPEC", "anthropic-messages"),
     OwnAdapter("cohere", "limen.adapters.cohere:SPEC", "cohere"),
+    OwnAdapter("mistral", "limen.adapters.mistral:SPEC", "mistral"),
     OwnAdapter("fixture", "limen._file_adapters:FIXTURE"),
     OwnAdapter("cassette", "limen._file_adapters:CASSETTE"),
 )

@@ -3,6 +3,7 @@
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.cohere import CohereAdapter, CohereOptions
 from limen.adapters.deepseek import DeepSeekAdapter, DeepSeekOptions
+from limen.adapters.mistral import MistralAdapter, MistralOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.testing.conformance import Endpoint
 
@@ -51,6 +52,15 @@ def cohere(endpoint: Endpoint) -> CohereAdapter:
     """Cohere's chat."""
     return CohereAdapter(
         CohereOptions(
+            base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+        )
+    )
+
+
+def mistral(endpoint: Endpoint) -> MistralAdapter:
+    """Mistral's chat completions."""
+    return MistralAdapter(
+        MistralOptions(
             base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
         )
     )

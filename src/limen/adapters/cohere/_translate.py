@@ -66,8 +66,8 @@ class Translator:
     """
 
     __slots__ = (
-        "_begun", "_blocks", "_calls", "_citations", "_ending", "_error", "_errors", "_facts", "_parts", "_plan", "_plans",
-        "_usage", "is_finished",
+        "_begun", "_blocks", "_calls", "_citations", "_ending", "_error", "_errors", "_facts", "_parts", "_plan",
+        "_plans", "_usage", "is_finished",
     )  # fmt: skip
 
     def __init__(self, facts: CallFacts, errors: ErrorRules, *, id_seed: IdSeed = b"") -> None:
@@ -299,7 +299,7 @@ class Translator:
         """Return the failure that finish word and error tell: the word's own, in the words of the error (W1)."""
         told = None
         if self._error:
-            payload = dumps(self._error if isinstance(self._error, dict) else {"message": self._error})
+            payload = dumps({"error": self._error})
             begun = self._begun or self._blocks.opened
             told = classify_event(payload, rules=self._errors, phase="mid-stream" if begun else "first-event")
         if not self._ending.is_failure:

@@ -39,16 +39,16 @@ class CohereMock:
     """Cohere's chat, version 2, as the mock provider serves it."""
 
     name = _NAME
-    base_path = ""
+    base_path = "/cohere"
     path = "/v2/chat"
     stream_type = "text/event-stream"
 
     def recognizes(self, request: ReceivedRequest) -> RequestKind | None:
-        """Tell `POST …/v2/chat`, and `GET …/v1/models` with the filter `endpoint`, which no other wire has."""
+        """Tell `POST …/v2/chat`, and `GET …/cohere/v1/models`: other wires list their models under that path too."""
         if request.method == "POST" and request.path.endswith(self.path):
             return "call"
-        listed = request.method == "GET" and request.path.endswith("/v1/models")
-        return "models" if listed and request.header("anthropic-version") is None else None
+        listed = request.method == "GET" and request.path.endswith(f"{self.base_path}/v1/models")
+        return "models" if listed else None
 
     def read_request(self, request: ReceivedRequest) -> RequestFacts:
         """Read model, `stream` and the history's length."""
