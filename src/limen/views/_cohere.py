@@ -37,7 +37,7 @@ _STATUSES: Final[Mapping[str, int]] = {
     codes.ABORTED: 499,
     codes.PROTOCOL_VIOLATION: 500,
 }
-_TOO_LONG: Final = "too many tokens: "
+_TOO_LONG: Final = "too many tokens: size limit exceeded"
 
 
 class CohereEncoder(WireEncoder):
@@ -68,8 +68,8 @@ class CohereEncoder(WireEncoder):
         """Return status and sentence as Cohere writes them."""
         status = _STATUSES.get(failure.code, _SERVER)
         message = failure.message
-        if failure.code == codes.CONTEXT_WINDOW_EXCEEDED and not message.startswith(_TOO_LONG):
-            message = f"{_TOO_LONG}{message}"
+        if failure.code == codes.CONTEXT_WINDOW_EXCEEDED and _TOO_LONG not in message:
+            message = f"{_TOO_LONG}: {message}"
         return WireError(status, message, failure.code.lower())
 
     def error_body(self, error: WireError) -> bytes:

@@ -23,13 +23,14 @@ class MistralMock(OpenAIChatMock):
 
     name = "mistral"
     base_path = "/mistral/v1"
+    path = "/v1/chat/completions"
 
     def __init__(self) -> None:
         super().__init__(counts_unasked=True)
 
     def recognizes(self, request: ReceivedRequest) -> RequestKind | None:
         """Tell `POST …/mistral/v1/chat/completions` and `GET …/mistral/v1/models`."""
-        if request.method == "POST" and request.path.endswith(f"{self.base_path}{self.path}"):
+        if request.method == "POST" and request.path.endswith(f"/mistral{self.path}"):
             return "call"
         return "models" if request.method == "GET" and request.path.endswith(f"{self.base_path}/models") else None
 
