@@ -27,7 +27,9 @@ FINISHED = {
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call"), "tool-calls"),
     **dict.fromkeys(("length", "max_tokens"), "max-tokens"),
     **dict.fromkeys(("refusal", "content_filter"), "CONTENT_FILTER"),
-    **{"COMPLETE": "stop", "TOOL_CALL": "tool-calls", "MAX_TOKENS": "max-tokens"},
+    "COMPLETE": "stop",
+    "TOOL_CALL": "tool-calls",
+    "MAX_TOKENS": "max-tokens",
 }
 
 

@@ -67,12 +67,13 @@ class Translator:
 
     __slots__ = (
         "_begun", "_blocks", "_calls", "_citations", "_ending", "_error", "_errors", "_facts", "_parts", "_plan",
-        "_plans", "_usage", "is_finished",
+        "_plans", "_texts", "_usage", "_whole", "is_finished",
     )  # fmt: skip
 
     def __init__(self, facts: CallFacts, errors: ErrorRules, *, id_seed: IdSeed = b"") -> None:
         self.is_finished = False
         self._begun = False
+        self._whole = False
         self._blocks = Blocks(id_seed)
         self._facts = facts
         self._errors = errors
@@ -84,6 +85,7 @@ class Translator:
         self._calls: dict[int, OpenCall] = {}
         self._plan: OpenText | None = None
         self._plans: list[OpenText] = []
+        self._texts: list[OpenText] = []
         self._citations: list[str] = []
 
     @property
@@ -144,7 +146,7 @@ class Translator:
 
     def take_whole(self, answer: WireAnswer, message: WireMessage, out: list[StreamChunk]) -> None:
         """Translate an answer that came in one piece as if it had been streamed (S3)."""
-        self._blocks.careful = True
+        self._blocks.careful = self._whole = True
         self._facts.response_id = None if answer.id is None else replace_surrogates(str(answer.id))
         self._report(answer.finish_reason, answer.usage, answer.error)
         self._take_plan(message.tool_plan, out)
@@ -165,13 +167,16 @@ class Translator:
             self.fail(failure, out)
             return
         cut = self._ending.meaning == "max-tokens"
-        if not cut and any(call.parts and not call.ended and not _whole(call) for call in self._calls.values()):
+        if not (cut or self._whole) and any(
+            call.parts and not call.ended and not _is_complete(call) for call in self._calls.values()
+        ):
             raise Malformed("a tool call whose arguments end in the middle, and no end of it")
+        for text in self._texts:
+            self._flushed(text, out)
         self._blocks.end_all(out, cut=cut)
-        texts = [part for part in (*self._parts.values(), *self._plans) if part is not None]
         reason = self._ending.outcome(
             calls=bool(self._calls),
-            answered=any(not text.is_blank for text in texts),
+            answered=any(not text.is_blank for text in self._texts),
             stop_matched=(self._ending.word or "").lower() == "stop_sequence",
         )
         self._close(reason, None if reason.failure else self._state(), out)
@@ -200,14 +205,18 @@ class Translator:
         if self._plan is None:
             self._plan = OpenText("reasoning")
             self._plans.append(self._plan)
+            self._texts.append(self._plan)
         self._blocks.add(self._plan, text, out)
+
+    def _flushed(self, block: OpenText, out: list[StreamChunk]) -> OpenText:
+        """Return a block in which no half of a character waits for the other (S5)."""
+        self._blocks.flush(block, out)
+        return block
 
     def _end_plan(self, out: list[StreamChunk]) -> None:
         plan, self._plan = self._plan, None
         if plan is not None:
-            self._blocks.flush(plan, out)
-            if plan.index >= 0:
-                self._blocks.end(plan, out)
+            self._blocks.end(self._flushed(plan, out), out)
 
     def _start_part(self, index: int | None, content: WireContent, out: list[StreamChunk]) -> None:
         self._end_plan(out)
@@ -221,6 +230,7 @@ class Translator:
             self._parts[index] = None
             return
         part = self._parts[index] = OpenText("text" if kind == "text" else "reasoning")
+        self._texts.append(part)
         self._blocks.add(part, _text_of(part, content), out)
 
     def _take_content(self, index: int, content: WireContent, out: list[StreamChunk]) -> None:
@@ -244,8 +254,7 @@ class Translator:
         # The end of a part that never began, or ended before, has nothing to close.
         if part is None or part.ended:
             return
-        self._blocks.flush(part, out)
-        if part.index >= 0:
+        if self._flushed(part, out).index >= 0:
             self._blocks.end(part, out)
         part.ended = True
 
@@ -321,8 +330,7 @@ class Translator:
         """Return what a replay needs beside the blocks (R5, N4)."""
         state = StateWriter(WIRE, REPLAY_VERSION)
         for plan in self._plans:
-            if plan.index >= 0:
-                state.at(plan.index, {"plan": True})
+            state.at(plan.index, {"plan": True})
         if self._citations:
             state.field("citations", self._citations)
         return state.state(len(self._blocks.opened))
@@ -345,7 +353,7 @@ def _text_of(part: OpenText, content: WireContent) -> str:
     return (content.text if part.kind == "text" else content.thinking) or ""
 
 
-def _whole(call: OpenCall) -> bool:
+def _is_complete(call: OpenCall) -> bool:
     return is_object("".join(call.parts))
 
 
