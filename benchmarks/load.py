@@ -4,6 +4,7 @@
     POST /<case>/v1/messages             the anthropic-messages wire
     POST /<case>/v1beta/models/…         the gemini-generate wire
     POST /<case>/api/chat                the ollama-chat wire
+    POST /<case>/v2/chat                 the cohere wire
     GET  /stats/<id>                     {"closed": seconds since start, or null}, for the stream with that id
 
 `<case>` is dash-joined settings: `n200` deltas, `g8` events in one write, `d5` milliseconds between writes, `tool`
@@ -151,13 +152,40 @@ def ollama_events(case: Case) -> list[str]:
     return [*events, f"{dump(last)}\n"]
 
 
-EVENTS = {"chat": chat_events, "messages": message_events, "generate": generate_events, "ollama": ollama_events}
-PATHS = {"/chat/completions": "chat", "/v1/messages": "messages", "/models/": "generate", "/api/chat": "ollama"}
+def cohere_events(case: Case) -> list[str]:
+    """The same answer in Cohere's wire."""
+
+    def event(name: str, **fields: object) -> str:
+        return f"event: {name}\ndata: {dump({'type': name, **fields})}\n\n"
+
+    def delta(name: str, **message: object) -> str:
+        return event(name, index=0, delta={"message": message})
+
+    start = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+    events = [event("message-start", id="29f14a5a-11de-4cae-9800-25e4747408ea", delta={"message": start})]
+    if case.tool:
+        call = {"id": "f_y46ar19t5gvw", "type": "function", "function": {"name": "f", "arguments": ""}}
+        events.append(delta("tool-call-start", tool_calls=call))
+        parts = [{"function": {"arguments": part}} for part in arguments(case.count)]
+        events += [delta("tool-call-delta", tool_calls=part) for part in parts]
+        events.append(event("tool-call-end", index=0))
+    else:
+        events.append(delta("content-start", content={"type": "text", "text": ""}))
+        events += [delta("content-delta", content={"text": text}) for text in texts(case.count)]
+        events.append(event("content-end", index=0))
+    usage = {"tokens": {"input_tokens": 19, "output_tokens": case.count}}
+    reason = {"finish_reason": "TOOL_CALL" if case.tool else "COMPLETE", "usage": usage}
+    return [*events, event("message-end", delta=reason), "data: [DONE]\n\n"]
 
 
-def wire_of(path: str) -> str:
-    """The wire that a request's path belongs to."""
-    return next(wire for part, wire in PATHS.items() if part in path)
+# The wire's events for the part of a request's path that names the wire.
+WIRES = {
+    "/chat/completions": chat_events,
+    "/v1/messages": message_events,
+    "/models/": generate_events,
+    "/api/chat": ollama_events,
+    "/v2/chat": cohere_events,
+}
 
 
 def arguments(count: int) -> list[str]:
@@ -168,9 +196,9 @@ def arguments(count: int) -> list[str]:
     return [text[start : start + 20] for start in range(0, count * 20, 20)]
 
 
-def writes(wire: str, case: Case) -> list[bytes]:
+def writes(path: str, case: Case) -> list[bytes]:
     """The answer as the writes that it is sent in."""
-    events = [event.encode() for event in EVENTS[wire](case)]
+    events = [event.encode() for event in WIRES[path](case)]
     groups = [b"".join(events[start : start + case.group]) for start in range(0, len(events), case.group)]
     framed = [b"%x\r\n%b\r\n" % (len(group), group) for group in groups]
     framed[-1] += b"0\r\n\r\n"
@@ -217,7 +245,7 @@ class Connection(asyncio.Protocol):
             self.transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
             return
         self.case = Case.parse(path.split("/")[1])
-        key = (wire_of(path), self.case)
+        key = (next(part for part in WIRES if part in path), self.case)
         if key not in self.state.answers:
             self.state.answers[key] = writes(*key)
         self.send(self.state.answers[key], 0, self.case)

@@ -113,6 +113,17 @@ class LimenOllama(Limen):
         return OllamaAdapter(OllamaOptions(base_url=f"{ROOT}/{case}"))
 
 
+class LimenCohere(Limen):
+    """The same over Cohere's wire; it runs where it is asked for by name."""
+
+    wire = "cohere"
+
+    def adapter(self, case: str) -> Any:
+        from limen.adapters.cohere import CohereAdapter, CohereOptions
+
+        return CohereAdapter(CohereOptions(base_url=f"{ROOT}/{case}", api_key="bench-key"))
+
+
 class Raw(asyncio.Protocol):
     """A connection that keeps the reads and wakes one waiter."""
 
@@ -245,6 +256,19 @@ class Floor(Limit):
         return self.text(item)
 
 
+class FloorCohere(Floor):
+    """The floor for Cohere's wire."""
+
+    wire = "cohere"
+
+    async def setup(self) -> None:
+        await super().setup()
+        self.decode, self.text = cohere_decoder()
+
+    def request(self, case: str, messages: Any) -> bytes:
+        return super().request(case, messages).replace(b"/v1/messages ", b"/v2/chat ", 1)
+
+
 class FloorMessages(Floor):
     """The floor for the Messages wire."""
 
@@ -358,6 +382,27 @@ def generate_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
 
     def text(found: Any) -> int:
         return sum(len(one.text or "") for one in found.candidates[0].content.parts) if found.candidates else 0
+
+    return msgspec.json.Decoder(event).decode, text
+
+
+def cohere_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
+    """The same for Cohere's wire."""
+    import msgspec
+
+    function = msgspec.defstruct("Function", [("arguments", str | None, None)])
+    call = msgspec.defstruct("Call", [("function", function | None, None)])
+    content = msgspec.defstruct("Content", [("text", str | None, None)])
+    fields = [("content", content | list[Any] | None, None), ("tool_calls", call | list[Any] | None, None)]
+    message = msgspec.defstruct("Message", fields)
+    delta = msgspec.defstruct("Delta", [("message", message | None, None), ("finish_reason", str | None, None)])
+    event = msgspec.defstruct("Event", [("type", str), ("index", int | None, None), ("delta", delta | None, None)])
+
+    def text(found: Any) -> int:
+        said = found.delta and found.delta.message
+        if not said or isinstance(said.content, list):
+            return 0
+        return len(said.tool_calls.function.arguments or "") if said.tool_calls else len(said.content.text or "")
 
     return msgspec.json.Decoder(event).decode, text
 
@@ -478,6 +523,8 @@ SUBJECTS: dict[str, type[Subject]] = {
     "floor-generate": FloorGenerate,
     "limen-generate": LimenGenerate,
     "anthropic": Anthropic,
+    "floor-cohere": FloorCohere,
+    "limen-cohere": LimenCohere,
     "litellm-messages": LiteLLMMessages,
     "floor-ollama": FloorOllama,
     "limen-ollama": LimenOllama,

@@ -183,7 +183,9 @@ def known_providers() -> tuple[KnownProvider, ...]:
         for dialect, codec in spec.wire.codecs.items():
             # A server without a key's variable is known by its name, if it has an address that people agree on.
             place = codec.key_variables[0] if codec.key_variables else dialect if codec.base_url else None
-            if place is not None and place not in rows:
+            # A wire that is named after its provider is that provider's own, and goes before a row of another wire.
+            own = spec.wire.name == dialect
+            if place is not None and (own or place not in rows):
                 row = alone.get((spec.wire.name, dialect)) or KnownProvider(dialect, spec.name, dialect, (), None)
                 rows[place] = row._replace(
                     key_variables=codec.key_variables, base_url=codec.base_url, requires_key=codec.requires_key

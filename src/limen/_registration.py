@@ -37,6 +37,8 @@ ADAPTERS: Final = (
     OwnAdapter("gemini", "limen.adapters.gemini:SPEC", "gemini-generate"),
     OwnAdapter("ollama", "limen.adapters.ollama:SPEC", "ollama-chat"),
     OwnAdapter("litellm", "limen.adapters.library:SPEC"),
+    OwnAdapter("cohere", "limen.adapters.cohere:SPEC", "cohere"),
+    OwnAdapter("mistral", "limen.adapters.mistral:SPEC", "mistral"),
     OwnAdapter("fixture", "limen._file_adapters:FIXTURE"),
     OwnAdapter("cassette", "limen._file_adapters:CASSETTE"),
 )

@@ -1,8 +1,10 @@
 """How our own adapters are made for the judge; a third party writes the same few lines."""
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.cohere import CohereAdapter, CohereOptions
 from limen.adapters.deepseek import DeepSeekAdapter, DeepSeekOptions
 from limen.adapters.gemini import GeminiAdapter, GeminiOptions
+from limen.adapters.mistral import MistralAdapter, MistralOptions
 from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.testing.conformance import Endpoint
@@ -66,5 +68,23 @@ def ollama(endpoint: Endpoint) -> OllamaAdapter:
             timeouts=endpoint.timeouts,
             limits=endpoint.limits,
             dialect="ollama-cloud",
+        )
+    )
+
+
+def cohere(endpoint: Endpoint) -> CohereAdapter:
+    """Cohere's chat."""
+    return CohereAdapter(
+        CohereOptions(
+            base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+        )
+    )
+
+
+def mistral(endpoint: Endpoint) -> MistralAdapter:
+    """Mistral's chat completions."""
+    return MistralAdapter(
+        MistralOptions(
+            base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
         )
     )

@@ -136,8 +136,6 @@ def streams(draw: st.DrawFn, shape: Shape) -> list[StreamChunk]:
     blocks = [draw(block_deltas(kind, index, shape, cut=cut)) for index, kind in enumerate(kinds)]
     chunks = list(draw(mixed(blocks, kinds, shape)))
     usage = draw(usages())
-    if shape.whole_calls:
-        usage = TokenUsage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
     return [*chunks, UsageChunk(usage), Finish(reason)]
 
 

@@ -17,6 +17,8 @@ CHAT: Final = "openai-chat"
 MESSAGES: Final = "anthropic-messages"
 GENERATE: Final = "gemini-generate"
 OLLAMA_CHAT: Final = "ollama-chat"
+COHERE_CHAT: Final = "cohere"
+MISTRAL_CHAT: Final = "mistral"
 
 
 class Vendor(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,8 +104,22 @@ DEEPSEEK: Final = Vendor(
     keys=("DEEPSEEK_API_KEY",),
 )
 
+# https://docs.cohere.com/reference/errors and /docs/rate-limits (2026-11) [D]; `CO_API_KEY` is what its SDK reads.
+COHERE: Final = Vendor(
+    addresses=FrozenDict({COHERE_CHAT: "https://api.cohere.com"}),
+    keys=("COHERE_API_KEY", "CO_API_KEY"),
+    errors=ErrorRules(
+        rows=(
+            ErrorRow(codes.AUTH, status=frozenset({498})),  # invalid token [D]
+            # 429 You are using a Trial key, which is limited to 1000 API calls / month. [C]; the same with "/ minute"
+            # is a rate.
+            ErrorRow(codes.QUOTA, status=frozenset({429}), sentence=_says(r"limited to [\d,]+ API calls / month")),
+        )
+    ),
+)
+
 MISTRAL: Final = Vendor(
-    addresses=FrozenDict({CHAT: "https://api.mistral.ai/v1"}),
+    addresses=FrozenDict({CHAT: "https://api.mistral.ai/v1", MISTRAL_CHAT: "https://api.mistral.ai/v1"}),
     keys=("MISTRAL_API_KEY",),
     errors=ErrorRules(
         rows=(

@@ -113,6 +113,9 @@ class OpenAIChatEncoder(SequentialEncoder):
     def _piece(self, block: OutgoingBlock, text: str) -> WireEvent:
         if block.kind == "text":
             return self._delta({"content": text})
+        return self._reasoned(text)
+
+    def _reasoned(self, text: str) -> WireEvent:
         # DeepSeek sends the other field as null beside the one that speaks.
         return self._delta({"content": None, "reasoning_content": text})
 
@@ -141,6 +144,13 @@ class OpenAIChatEncoder(SequentialEncoder):
         return [*events, WireEvent("end", sse(b"[DONE]"))]
 
     def _document(self) -> WholeAnswer:
+        choice = {"index": 0, "message": self._message(), "logprobs": None, "finish_reason": self._word}
+        body: dict[str, object] = {**self._head("chat.completion"), "choices": (choice,)}
+        if self._usage is not None:
+            body["usage"] = _usage(self._usage)
+        return WholeAnswer(compact(body))
+
+    def _message(self) -> dict[str, object]:
         message: dict[str, object] = {
             "role": "assistant",
             "content": self._joined("text") or None,
@@ -153,11 +163,7 @@ class OpenAIChatEncoder(SequentialEncoder):
                 {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
                 for call in calls
             ]
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._word}
-        body: dict[str, object] = {**self._head("chat.completion"), "choices": (choice,)}
-        if self._usage is not None:
-            body["usage"] = _usage(self._usage)
-        return WholeAnswer(compact(body))
+        return message
 
     def _joined(self, kind: str) -> str:
         return "".join(block.text for block in self._sent if block.kind == kind)

@@ -14,6 +14,8 @@ ENCODERS: Final[Mapping[str, str]] = MappingProxyType(
         "anthropic-messages": "limen.views._anthropic_messages",
         "gemini-generate": "limen.views._gemini_generate",
         "ollama-chat": "limen.views._ollama_chat",
+        "cohere": "limen.views._cohere",
+        "mistral": "limen.views._mistral",
     }
 )
 """The module of each wire's encoder, which it names `ENCODER`; a new wire is one entry and one file."""

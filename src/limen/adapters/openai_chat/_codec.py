@@ -47,11 +47,18 @@ class ChatCodec(RowCodec[Dialect]):
         self, *, id_seed: IdSeed = b"", limits: Limits | None = None, content_type: str | None = None
     ) -> WireReader:
         """Make the reader of one answer."""
-        return ChatReader(self.row.reading, self.errors, id_seed=id_seed, limits=limits, content_type=content_type)
+        return ChatReader(
+            self.row.reading,
+            self.errors,
+            id_seed=id_seed,
+            limits=limits,
+            content_type=content_type,
+            wire=self.wire,
+        )
 
     def parse_models(self, provider: str, body: bytes) -> tuple[ModelInfo, ...]:
         """Read the gateway's list of models (R10): ids, and only the facts that the list itself states."""
-        return parse_models(provider, body, openrouter=self.row.catalog == "openrouter")
+        return parse_models(provider, body, catalog=self.row.catalog)
 
 
 class _Architecture(msgspec.Struct):
@@ -69,6 +76,12 @@ class _Meta(msgspec.Struct):
     n_ctx: int | None = None
 
 
+class _Capabilities(msgspec.Struct):
+    """Mistral's facts of a model: whether it takes images (https://docs.mistral.ai/api, 2026-11)."""
+
+    vision: bool | None = None
+
+
 class _Entry(msgspec.Struct):
     """One model; windows by the names that OpenRouter, Groq, Mistral, vLLM, Moonshot and llama.cpp use."""
 
@@ -83,6 +96,7 @@ class _Entry(msgspec.Struct):
     architecture: _Architecture | None = None
     reasoning: _Reasoning | None = None
     meta: object = None
+    capabilities: object = None
 
 
 class _Listing(msgspec.Struct):
@@ -94,11 +108,11 @@ _DECODER: Final[msgspec.json.Decoder[_Listing | tuple[_Entry, ...]]] = msgspec.j
 )
 
 
-def parse_models(provider: str, body: bytes, *, openrouter: bool) -> tuple[ModelInfo, ...]:
+def parse_models(provider: str, body: bytes, *, catalog: str) -> tuple[ModelInfo, ...]:
     """Read `{"data": [{"id", …}]}`, or the bare list that Together sends; entries without an id are left out.
 
     Raises `INVALID_CATALOG` for anything else. A second entry of one id is left out too: aliases are entries of
-    their own. `openrouter` reads efforts and modalities as that gateway means them.
+    their own. `catalog` is the row's: efforts and modalities are read as that gateway means them.
     """
     try:
         listing = loads(body, _DECODER)
@@ -110,11 +124,11 @@ def parse_models(provider: str, body: bytes, *, openrouter: bool) -> tuple[Model
     found: dict[str, ModelInfo] = {}
     for entry in entries:
         if entry.id and entry.id not in found:
-            found[entry.id] = _model(provider, entry.id, entry, openrouter)
+            found[entry.id] = _model(provider, entry.id, entry, catalog)
     return tuple(found.values())
 
 
-def _model(provider: str, model_id: str, entry: _Entry, openrouter: bool) -> ModelInfo:
+def _model(provider: str, model_id: str, entry: _Entry, catalog: str) -> ModelInfo:
     windows = (
         entry.context_length,
         entry.context_window,
@@ -122,13 +136,13 @@ def _model(provider: str, model_id: str, entry: _Entry, openrouter: bool) -> Mod
         entry.max_model_len,
         _served(entry),
     )
-    efforts, default = _efforts(entry.reasoning) if openrouter else (None, None)
+    efforts, default = _efforts(entry.reasoning) if catalog == "openrouter" else (None, None)
     return ModelInfo(
         provider,
         model_id,
         entry.name or entry.display_name or model_id,
         description=entry.description or None,
-        input_modalities=_modalities(entry.architecture),
+        input_modalities=_sees(entry) if catalog == "mistral" else _modalities(entry.architecture),
         context_window=next((window for window in windows if window is not None and window > 0), None),
         efforts=efforts,
         default_effort=default,
@@ -141,6 +155,14 @@ def _served(entry: _Entry) -> int | None:
         return msgspec.convert(entry.meta, _Meta).n_ctx
     except msgspec.ValidationError:
         return None
+
+
+def _sees(entry: _Entry) -> tuple[Modality, ...] | None:
+    try:
+        vision = msgspec.convert(entry.capabilities, _Capabilities).vision
+    except msgspec.ValidationError:
+        return None
+    return None if vision is None else ("text", "image") if vision else ("text",)
 
 
 def _modalities(architecture: _Architecture | None) -> tuple[Modality, ...] | None:

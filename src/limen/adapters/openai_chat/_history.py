@@ -33,6 +33,7 @@ from limen.adapters.kit import (
     refuse_block,
 )
 from limen.adapters.openai_chat._dialects import Dialect
+from limen.adapters.openai_chat._mistral import Reference, document, in_order, thinking_part, with_references
 from limen.adapters.openai_chat._wire import CALL_STATE, REPLAY_VERSION, TURN_STATE, ReplayEntry, ReplayState
 from limen.contract import (
     ContentBlock,
@@ -97,6 +98,8 @@ class HistoryWriter:
         self._flush_images()
         if not out:
             self._writer.invalid("there is no message and no system text")
+        if row.mistral_turns:
+            return in_order(out)
         return _merged(out) if row.merge_turns else out
 
     def _message(self, index: int, message: Message) -> None:
@@ -131,9 +134,11 @@ class HistoryWriter:
         text = reasoning = signature = ""
         field: str | None = self._row.reasoning_back
         calls: list[WireMessage] = []
+        references: list[Reference] = []
         for position, block in enumerate(message.content):
             entry = entries[position] if entries else None
             if type(block) is TextBlock:
+                references += [(len(text) + at, ids) for at, ids in (() if entry is None else entry.references)]
                 text += block.text
             elif type(block) is ToolCallBlock:
                 check_call(self._writer, block, f"messages[{index}].content[{position}]", self._row.tool_name)
@@ -154,6 +159,9 @@ class HistoryWriter:
             wire["content"] = text
         if reasoning or self._fill_reasoning or state.reasoning_details is not None:
             self._put_reasoning(wire, index, reasoning, field, state.reasoning_details)
+        if references or (reasoning and field == "thinking-part"):
+            thinking = [thinking_part(reasoning, signature)] if reasoning and field == "thinking-part" else []
+            wire["content"] = [*thinking, *with_references(text, references, f"messages[{index}]")]
         if field == "summary-part" and reasoning:
             piece = {"type": "summary_text", "text": reasoning, "signature": signature}
             parts: list[WireMessage] = [{"type": "reasoning", "summary": [piece]}]
@@ -195,11 +203,7 @@ class HistoryWriter:
         elif field == "think-tags":
             if reasoning:
                 wire["content"] = f"<think>{reasoning}</think>{text}"
-        elif field == "thinking-part":
-            if reasoning:
-                thinking = {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}], "closed": True}
-                wire["content"] = [thinking, {"type": "text", "text": text}] if text else [thinking]
-        elif field != "summary-part" and (reasoning or self._fill_reasoning):
+        elif field not in ("summary-part", "thinking-part") and (reasoning or self._fill_reasoning):
             wire[field] = reasoning or self._row.reasoning_filler
 
     def _parts(self, index: int, blocks: Sequence[tuple[int, ContentBlock]], *, media: bool) -> object:
@@ -224,6 +228,8 @@ class HistoryWriter:
         kind = check_file(self._writer, block, path, self._row.files)
         if block.data is not None and kind in _SOUNDS:
             return {"type": "input_audio", "input_audio": {"data": base64_of(block), "format": _SOUNDS[kind]}}
+        if self._row.documents == "document_url":
+            return document(block, kind)
         named = {} if block.name is None else {"filename": block.name}
         if block.file_id is not None:
             return {"type": "file", "file": {"file_id": block.file_id, **named}}

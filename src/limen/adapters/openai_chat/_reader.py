@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from limen.adapters._vendors import CHAT
 from limen.adapters.kit import UNREADABLE, BodyReader, DepthCheck, first_document, is_cut_short
 from limen.adapters.kit.errors import ErrorRules
 from limen.adapters.openai_chat._dialects import ReadingRules
@@ -46,11 +47,12 @@ class ChatReader(BodyReader[SseEvent]):
         id_seed: IdSeed = b"",
         limits: Limits | None = None,
         content_type: str | None = None,
+        wire: str = CHAT,
     ) -> None:
         limits = limits or Limits()
         super().__init__(SseDecoder(limits), errors, limits=limits, content_type=content_type)
         self._rules = rules
-        self._translator = Translator(rules, id_seed=id_seed, facts=self.call_facts, depth=limits.depth)
+        self._translator = Translator(rules, id_seed=id_seed, facts=self.call_facts, depth=limits.depth, wire=wire)
         self._ending = self._translator.ending
         self._decoder = FIRST_EVENT
         self._depth = DepthCheck(limits.depth)

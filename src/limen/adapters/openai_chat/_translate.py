@@ -21,6 +21,7 @@ from limen.adapters.kit import (
     grown,
 )
 from limen.adapters.openai_chat._dialects import ReadingRules
+from limen.adapters.openai_chat._mistral import References
 from limen.adapters.openai_chat._parse import StateItems, TurnState, counts_of, read_image, read_messages
 from limen.adapters.openai_chat._wire import (
     CALL_STATE,
@@ -56,7 +57,8 @@ _NO_FUNCTION: Final = Function()
 class Translator:
     """One answer: `take` each event in order, then `finish` or `fail` once; all append chunks to the list given."""
 
-    def __init__(self, rules: ReadingRules, *, id_seed: IdSeed, facts: CallFacts, depth: int) -> None:
+    def __init__(self, rules: ReadingRules, *, id_seed: IdSeed, facts: CallFacts, depth: int, wire: str = CHAT) -> None:
+        self._wire = wire
         self.ending = Ending(rules.finish_words)
         self._rules = rules
         self._stop_fields = rules.stop_fields
@@ -72,6 +74,7 @@ class Translator:
         self._details = StateItems(cumulative=rules.cumulative_text)
         self._state = TurnState()
         self._signature = ""
+        self._references = References()
         self._top_word: str | None = None
         self._calls = Calls(self._blocks)
         self._usage = UsageReports(
@@ -226,7 +229,7 @@ class Translator:
         self._blocks.add(self._reasoning, found, out)
 
     def _take_parts(self, parts: list[Part], out: list[StreamChunk]) -> None:
-        """Content as an array (Mistral): `text`, `thinking`, `refusal`; citations and the like make no block (C14)."""
+        """Content as an array (Mistral): `text`, `thinking`, `refusal`; references and the like make no block (C14)."""
         for part in parts:
             if part.refusal:
                 self._refusal.append(part.refusal)
@@ -235,6 +238,10 @@ class Translator:
             if part.thinking:
                 self._field = self._field or "content"
                 self._blocks.add(self._reasoning, part.thinking, out)
+            if isinstance(part.signature, str):
+                self._signature = part.signature
+            if part.reference_ids and self._rules.references:
+                self._references.add(len(self._text.parts), part.reference_ids)
             for piece in part.summary or ():
                 self._field = self._field or "summary"
                 self._signature = piece.signature or self._signature
@@ -332,10 +339,12 @@ class Translator:
 
     def _replay_state(self) -> JsonObject | None:
         """Return the state that a replay needs beside the blocks: the field of reasoning, and more (R5, N4)."""
-        state = StateWriter(CHAT, REPLAY_VERSION)
+        state = StateWriter(self._wire, REPLAY_VERSION)
         if self._reasoning.index >= 0:
             signature = {"signature": self._signature} if self._signature else {}
             state.at(self._reasoning.index, {"field": self._field, **signature})
+        if self._text.index >= 0:
+            state.at(self._text.index, self._references.entry(self._text.parts))
         for call in self._calls.listed:
             state.at(call.index, call.state)
         # The details of a call that was cut short go with it (C17): their id is the call's.

@@ -92,13 +92,15 @@ class SummaryPart(msgspec.Struct, gc=False):
 
 
 class Part(msgspec.Struct, gc=False):
-    """One part of a content array: `text`, `refusal`, Mistral's `thinking` or Databricks' `reasoning`."""
+    """One part of a content array: `text`, `refusal`, Mistral's `thinking` and `reference`, Databricks' `reasoning`."""
 
     type: str | None = None
     text: str | None = None
     thinking: "str | list[Part] | None" = None
     refusal: str | None = None
     summary: list[SummaryPart] | None = None
+    signature: object = None
+    reference_ids: object = None
 
 
 class ImageUrl(msgspec.Struct, gc=False):
@@ -202,11 +204,12 @@ class Fault(msgspec.Struct, gc=False):
 
 
 class ReplayEntry(msgspec.Struct):
-    """The state of one block: the name that its reasoning came under, or a call's kind and what came with it."""
+    """The state of one block: where its reasoning came, a text's references, a call's kind and what came with it."""
 
     field: str | None = None
     type: str | None = None
     signature: str | None = None
+    references: tuple[tuple[int, tuple[str | int, ...]], ...] = ()
     extra_content: Mapping[str, object] | None = None
     provider_specific_fields: Mapping[str, object] | None = None
 

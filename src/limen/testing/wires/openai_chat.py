@@ -67,7 +67,7 @@ class OpenAIChatMock:
 
     def events(self, turn: Turn, facts: RequestFacts) -> Sequence[Send]:
         """Return the role chunk, the fragments, the finish chunk, usage and `[DONE]`."""
-        encoding = _encoder(turn, facts)
+        encoding = _encoder(self.name, turn, facts)
         only_calls = bool(turn.parts) and all(isinstance(part, ToolCall) for part in turn.parts)
         sends = sends_of(encoding.begin(call=only_calls))
         if turn.usage is not None and turn.usage_at == "repeated":
@@ -78,7 +78,7 @@ class OpenAIChatMock:
 
     def whole(self, turn: Turn, facts: RequestFacts) -> bytes:
         """Return a `chat.completion` object."""
-        encoding = _encoder(turn, facts)
+        encoding = _encoder(self.name, turn, facts)
         _rest(encoding, turn)
         return encoding.whole().body
 
@@ -89,15 +89,15 @@ class OpenAIChatMock:
 
     def error_body(self, error: ProviderError) -> bytes:
         """Return `{"error": {message, type, param, code}}`."""
-        return _plain().error_body(error)
+        return _plain(self.name).error_body(error)
 
     def error_event(self, error: ProviderError) -> Send:
         """Return a `data:` line whose JSON has a top-level `error`."""
-        return Send("error", _plain().error_event(error))
+        return Send("error", _plain(self.name).error_event(error))
 
     def keep_alive(self) -> bytes:
         """Return an SSE comment."""
-        return _plain().keep_alive()
+        return _plain(self.name).keep_alive()
 
     def broken(self, shape: str) -> Send:
         """Return JSON cut short, `choices` that is no list, or an object nobody documented."""
@@ -110,7 +110,7 @@ class OpenAIChatMock:
 
     def more_text(self, text: str, index: int) -> Sequence[Send]:
         """Return one content chunk; this wire has one text and no block indexes."""
-        encoding = _plain()
+        encoding = _plain(self.name)
         encoding.begin()
         return content_sends(encoding, Turn([Text([text])]), hides_reasoning=False)
 
@@ -120,17 +120,17 @@ class OpenAIChatMock:
         return Send("noise", f"data: {compact(body)}\n\n".encode())
 
 
-def _plain() -> WireEncoder:
-    return encoder(_NAME, model="mock", id="chatcmpl-mock", options=_PLAIN)
+def _plain(wire: str) -> WireEncoder:
+    return encoder(wire, model="mock", id="chatcmpl-mock", options=_PLAIN)
 
 
-def _encoder(turn: Turn, facts: RequestFacts) -> WireEncoder:
+def _encoder(wire: str, turn: Turn, facts: RequestFacts) -> WireEncoder:
     options = _PLAIN
     if turn.usage is not None and turn.usage_at != "trailing":
         options = msgspec.structs.replace(_PLAIN, usage="finish")
     elif turn.usage is not None and facts.include_usage:
         options = msgspec.structs.replace(_PLAIN, usage="trailing")
-    return encoder(_NAME, model=turn.model or facts.model, id="chatcmpl-mock", options=options)
+    return encoder(wire, model=turn.model or facts.model, id="chatcmpl-mock", options=options)
 
 
 def _rest(encoding: WireEncoder, turn: Turn) -> list[Send]:

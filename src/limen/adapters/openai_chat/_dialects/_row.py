@@ -91,6 +91,9 @@ class ReadingRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     cumulative_text: bool = False
     """Each text and reasoning delta repeats all text before it (W10)."""
 
+    references: bool = False
+    """Parts of the type `reference` in the content are kept for the replay (C14); else they are left out."""
+
     error_places: tuple[ErrorPlace, ...] = ()
     """Places beside the top level where an error ends the stream (W1)."""
 
@@ -148,6 +151,10 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Images of tool results: in a user message after the results, or inside the tool message."""
     empty_content: Literal["empty", "omit"] = "empty"
     """Stand-in for `content` beside tool calls alone; never `null` (Q3, Q141)."""
+    documents: Literal["file", "document_url"] = "file"
+    """Form of a document: OpenAI's `file`, or Mistral's `document_url` and `file`."""
+    mistral_turns: bool = False
+    """Mistral's order of turns: none of the user right behind a tool result, and `prefix` on a last assistant turn."""
     merge_turns: bool = False
     """Neighbouring messages of one role become one, because roles must alternate (Q110)."""
     reasoning_back: ReasoningField | None = None
@@ -161,5 +168,5 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     # -- the answer
     reading: ReadingRules = ReadingRules()
-    catalog: Literal["openai", "openrouter"] = "openai"
-    """Extent of the model list's facts: ids and windows, or OpenRouter's modalities and efforts."""
+    catalog: Literal["openai", "openrouter", "mistral"] = "openai"
+    """Extent of the model list's facts: ids and windows, OpenRouter's modalities and efforts, Mistral's `vision`."""
