@@ -199,7 +199,9 @@ def _exclude_each_other(choices: Sequence[object], schema: JsonObject) -> bool:
         if len(distinct) == len(kinds):
             return True
     # What is no object has no such property, and would fit both.
-    return set(kinds) == {"object"} and any(_differ([_constant(part, name) for part in parts]) for name in _constants(parts[0]))
+    return set(kinds) == {"object"} and any(
+        _differ([_constant(part, name) for part in parts]) for name in _constants(parts[0])
+    )
 
 
 def _constants(schema: JsonObject) -> list[str]:
