@@ -3,6 +3,7 @@
 import pytest
 
 import limen
+from limen._registration import ADAPTERS
 
 CHAT = (
     b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
@@ -27,7 +28,7 @@ def test_wires_lists_every_dialect() -> None:
     """`wires()` names each wire with its dialects."""
     wires = limen.wires()
 
-    assert list(wires) == ["openai-chat", "anthropic-messages"]
+    assert list(wires) == [*dict.fromkeys(own.wire for own in ADAPTERS if own.wire is not None)]
     assert {"openai", "deepseek", "openrouter", "groq", "azure", "xai", "ollama", "vllm", "generic"} <= {
         *wires["openai-chat"]
     }
