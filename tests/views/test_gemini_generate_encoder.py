@@ -122,6 +122,8 @@ def test_an_answer_of_every_kind() -> None:
 def test_calls_go_out_in_the_order_in_which_they_began() -> None:
     """A call that ends before an earlier one waits for it."""
     encoder_ = encoding()
+    waiting = encoding()
+    assert len(fed(waiting, *call(0, "{}"), *call(1, "{}"), ended(0, "{}"))) == 1
     begun = fed(encoder_, *call(0, "{"), *call(1, "{}"), ended(1, "{}"))
     rest = fed(encoder_, ToolCallDelta(0, "c0", None, "}"), ended(0, "{}"))
 

@@ -386,6 +386,24 @@ def test_W7_usage_is_the_last_that_is_known() -> None:
     assert UsageChunk(TokenUsage(input_tokens=0, output_tokens=0, reasoning_tokens=0)) in zero.chunks
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount"],
+)
+def test_W7_a_count_that_vanishes_stays(name: str) -> None:
+    """A later report that leaves out, or zeroes, a single count leaves the one before it in force."""
+    full = {"promptTokenCount": 30, "candidatesTokenCount": 1, "thoughtsTokenCount": 2}
+    full |= {"cachedContentTokenCount": 3, "toolUsePromptTokenCount": 4}
+    whole = TokenUsage(input_tokens=31, output_tokens=3, cache_read_tokens=3, reasoning_tokens=2)
+    for later in ({key: count for key, count in full.items() if key != name}, {**full, name: 0}):
+        found = read(chunk(text("a"), usage=full) + chunk(text("b"), finishReason="STOP", usage=later))
+        assert UsageChunk(whole) in found.chunks
+    lower = read(
+        chunk(text("a"), usage=full) + chunk(text("b"), finishReason="STOP", usage={**full, "promptTokenCount": 0})
+    )
+    assert UsageChunk(whole) in lower.chunks
+
+
 def test_W7_counts_that_are_none() -> None:
     """Tool prompts are input without a prompt count too; fractions are unknown and noted; no report is no usage."""
     tools = read(chunk(text("a"), finishReason="STOP", usage={"toolUsePromptTokenCount": 4}))

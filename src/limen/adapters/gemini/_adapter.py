@@ -102,8 +102,14 @@ def codec_of(options: GeminiOptions) -> GenerateCodec:
         place = "global" if location is None else location
         if not _PROJECT.fullmatch(project) or not _LOCATION.fullmatch(place):
             raise _invalid(f"project and location are names, got {project!r} and {place!r}")
+        # No key is required of the route: without one the adapter has Google's credentials.
         row = replace(
-            row, address=vertex_address(project, place), key_header="bearer", vendor=Vendor(), project=project
+            row,
+            address=vertex_address(project, place),
+            key_header="bearer",
+            requires_key=False,
+            vendor=Vendor(),
+            project=project,
         )
     elif location is not None or options.credentials_file is not None:
         raise _invalid("location and credentials_file need a project")

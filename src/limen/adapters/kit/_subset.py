@@ -198,7 +198,10 @@ def _exclude_each_other(choices: Sequence[object], schema: JsonObject) -> bool:
         distinct = {"number" if kind == "integer" else kind for kind in kinds}
         if len(distinct) == len(kinds):
             return True
-    return any(_differ([_constant(part, name) for part in parts]) for name in _constants(parts[0]))
+    # What is no object has no such property, and would fit both.
+    return set(kinds) == {"object"} and any(
+        _differ([_constant(part, name) for part in parts]) for name in _constants(parts[0])
+    )
 
 
 def _constants(schema: JsonObject) -> list[str]:
