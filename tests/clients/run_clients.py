@@ -10,6 +10,7 @@ from types import ModuleType
 
 import _anthropic_reader
 import _openai_reader
+import _sdk_adapters
 from _compare import FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
@@ -100,7 +101,7 @@ def main() -> int:
             witness(mock, "openai-chat", _openai_reader, openai_chat),
             witness(mock, "anthropic-messages", _anthropic_reader, anthropic),
         ]
-    return 0 if all(agreed) else 1
+    return 0 if all([*agreed, _sdk_adapters.judged()]) else 1
 
 
 if __name__ == "__main__":
