@@ -42,15 +42,15 @@ from limen.contract import (
 
 HONOURS = ("system", "tools", "temperature", "top_p", "max_tokens", "stop", "extra")
 
+COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
 
 class AnthropicSdkAdapter(LlmAdapter):
     """Text, tools and sampling through `AsyncAnthropic`; everything else that a request may hold is refused."""
 
     def __init__(self, base_url: str, api_key: str, timeout: float = 600.0) -> None:
-        agent = {"User-Agent": f"limen/{__version__}"}
-        self._client = anthropic.AsyncAnthropic(
-            base_url=base_url, api_key=api_key, max_retries=0, timeout=timeout, default_headers=agent
-        )
+        own = {"max_retries": 0, "timeout": timeout, "default_headers": {"User-Agent": f"limen/{__version__}"}}
+        self._client = anthropic.AsyncAnthropic(base_url=base_url, api_key=api_key, **own)
 
     async def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
         """Make one attempt, and give out its chunks; the answer is closed however the stream is left."""
@@ -94,9 +94,9 @@ def request(options: GenerateOptions) -> dict[str, object]:
 
 
 def tool(given: ToolSpec, path: str) -> dict[str, object]:
-    described = {} if given.description is None else {"description": given.description}
-    strict = {} if given.strict is None else {"strict": given.strict}
-    return {"name": given.name, "input_schema": given.parameters or {"type": "object"}, **described, **strict}
+    optional = {"description": given.description, "strict": given.strict}
+    fields = {name: value for name, value in optional.items() if value is not None}
+    return {"name": given.name, "input_schema": given.parameters or {"type": "object"}, **fields}
 
 
 def written(writer: RequestWriter, index: int, message: Message) -> dict[str, object]:
@@ -144,9 +144,8 @@ class Translator:
         elif event.type == "content_block_delta":
             words = getattr(event.delta, "text", "") or getattr(event.delta, "thinking", "")
             self.blocks.add(self.texts[event.index], words, out)
-        elif event.type == "content_block_stop" and event.index in self.texts:
-            if (block := self.texts[event.index]).index >= 0:
-                self.blocks.end(block, out)
+        elif event.type == "content_block_stop" and (block := self.texts.get(event.index)) and block.index >= 0:
+            self.blocks.end(block, out)
         elif event.type == "message_delta":
             self.count(event.usage)
             if event.delta.stop_reason:
@@ -155,9 +154,7 @@ class Translator:
         return out
 
     def count(self, usage: object) -> None:
-        for name in ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
-            if (count := getattr(usage, name, None)) is not None:
-                self.counts[name] = count
+        self.counts |= {name: count for name in COUNTS if (count := getattr(usage, name, None)) is not None}
 
     def eof(self) -> list[StreamChunk]:
         if not self.done or self.ending.word is None:
@@ -168,7 +165,5 @@ class Translator:
         reason = self.ending.outcome(calls=bool(self.calls.listed), answered=answered, stop_matched=False)
         if (failure := self.ending.failure() or reason.failure) is None:
             self.blocks.end_all(out, cut=self.ending.meaning == "max-tokens")
-        counts = [self.counts.get(f"{name}_tokens") for name in ("input", "output")]
-        cache = [self.counts.get(f"cache_{name}_input_tokens") for name in ("read", "creation")]
-        out.append(UsageChunk(TokenUsage(*counts, *cache)))
+        out.append(UsageChunk(TokenUsage(*(self.counts.get(name) for name in COUNTS))))
         return [*out, Finish(FinishReason("error", failure) if failure else reason)]

@@ -47,10 +47,8 @@ class OpenAiSdkAdapter(LlmAdapter):
     """Text, tools and sampling through `AsyncOpenAI`; everything else that a request may hold is refused."""
 
     def __init__(self, base_url: str, api_key: str, timeout: float = 600.0) -> None:
-        agent = {"User-Agent": f"limen/{__version__}"}
-        self._client = openai.AsyncOpenAI(
-            base_url=base_url, api_key=api_key, max_retries=0, timeout=timeout, default_headers=agent
-        )
+        own = {"max_retries": 0, "timeout": timeout, "default_headers": {"User-Agent": f"limen/{__version__}"}}
+        self._client = openai.AsyncOpenAI(base_url=base_url, api_key=api_key, **own)
 
     async def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
         """Make one attempt, and give out its chunks; the answer is closed however the stream is left."""
