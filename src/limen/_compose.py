@@ -35,7 +35,6 @@ from limen.contract import (
     StreamChunk,
     WireReader,
     WireRequest,
-    check_request,
     foreign_text,
 )
 
@@ -363,9 +362,7 @@ def _chunks(reader: WireReader, reads: Iterable[bytes]) -> Iterator[StreamChunk]
 
 def build_request(wire: str, options: GenerateOptions, *, dialect: str | None = None) -> WireRequest:
     """Return the request that would be sent, secrets masked, or raise what the adapter would raise (Q1, N1)."""
-    serializer = wire_of(wire)
-    check_request(options)
-    return serializer.request(options, dialect=dialect)
+    return wire_of(wire).request(options, dialect=dialect)
 
 
 def classify_error(

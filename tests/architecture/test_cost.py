@@ -173,3 +173,16 @@ def test_the_runtime_costs_few_calls() -> None:
     found = (calls(run(2 * COUNT)) - calls(run(COUNT))) / COUNT
 
     assert found <= 10.5, f"{found:.2f} calls a chunk"
+
+
+@pytest.mark.parametrize("wire", sorted(limen.wires()))
+def test_a_request_costs_with_the_length_of_its_history(wire: str) -> None:
+    """Twice the messages take twice the calls to serialize, also where all of one role become one turn."""
+
+    def build(count: int) -> Callable[[], object]:
+        history = [limen.user(f"turn {index}") for index in range(count)]
+        options = limen.GenerateOptions(provider="p", model="m", messages=history, max_tokens=100)
+        return lambda: limen.build_request(wire, options)
+
+    build(2)()
+    assert calls(build(800)) <= 2.1 * calls(build(400))

@@ -110,7 +110,8 @@ def check_history(messages: Sequence[Message]) -> None:
             # Fast path of nearly every turn of a long history: no calls and no results.
             if message.role == "assistant":
                 turn.index = index
-                turn.calls.clear()
+                if turn.calls:
+                    turn.calls.clear()
             continue
         if message.role == "assistant":
             turn.check_answered(f"messages[{index}]")

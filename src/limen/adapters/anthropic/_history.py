@@ -68,7 +68,7 @@ class History:
     `names` is the pattern of tool names that the wire takes.
     """
 
-    __slots__ = ("_dropped", "_ids", "_names", "_row", "_writer", "system", "turns")
+    __slots__ = ("_dropped", "_ids", "_merged", "_names", "_row", "_writer", "system", "turns")
 
     def __init__(self, writer: RequestWriter, row: Dialect, names: "re.Pattern[str]") -> None:
         self._writer = writer
@@ -78,6 +78,8 @@ class History:
         self._dropped = writer.context.replay_dropped
         self.system: list[WirePart] = []
         self.turns: list[WireTurn] = []
+        # User turns of several messages; sorting each time one grew cost with the square of its length.
+        self._merged: list[WireTurn] = []
 
     def add(self, index: int, message: Message) -> None:
         """Add one message, or refuse what of it the wire cannot hold."""
@@ -104,12 +106,12 @@ class History:
         """End the history: a last assistant turn that is to be continued does not end in white space (Q112)."""
         if not self.turns:
             self._writer.invalid("no message says anything; this wire needs one that does")
+        for turn in self._merged:
+            turn.content.sort(key=_results_first)
         last = self.turns[-1]
         final = last.content[-1]
-        if last.role == "assistant" and isinstance(final, dict):
-            text = final.get("text")
-            if isinstance(text, str):
-                final["text"] = text.rstrip()
+        if last.role == "assistant" and isinstance(final, dict) and isinstance(text := final.get("text"), str):
+            final["text"] = text.rstrip()
 
     def _append(self, role: str, parts: list[Part]) -> None:
         if not parts:
@@ -119,8 +121,8 @@ class History:
             self.turns.append(WireTurn(role, parts))
             return
         turn.content += parts
-        if role == "user":
-            turn.content.sort(key=_results_first)
+        if role == "user" and not (self._merged and self._merged[-1] is turn):
+            self._merged.append(turn)
 
     def _system(self, index: int, message: Message) -> None:
         parts: list[WirePart] = []
