@@ -48,8 +48,7 @@ def streamed(base_url: str, model: str, messages: list | None = None) -> Reading
                     kept[1] = kept[1] or call.function.name or ""
                     kept[2] += call.function.arguments or ""
                 reading.end = choice.finish_reason or reading.end
-    # A call without argument text is {} on every wire (C8).
-    reading.calls = [(native, name, arguments or "{}") for native, name, arguments in calls.values()]
+    reading.calls = [tuple(kept) for kept in calls.values()]
     return reading
 
 
@@ -63,9 +62,7 @@ def whole(base_url: str, model: str) -> Reading:
         text=choice.message.content or "",
         refusal=choice.message.refusal or "",
         reasoning=(choice.message.model_extra or {}).get("reasoning_content") or "",
-        calls=[
-            (call.id, call.function.name, call.function.arguments or "{}") for call in choice.message.tool_calls or []
-        ],
+        calls=[(call.id, call.function.name, call.function.arguments) for call in choice.message.tool_calls or []],
         end=choice.finish_reason,
     )
     if answer.usage is not None:
