@@ -13,6 +13,7 @@ import _anthropic_reader
 import _gemini_reader
 import _ollama_reader
 import _openai_reader
+import _sdk_adapters
 from _compare import FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
@@ -126,7 +127,7 @@ def main() -> int:
             witness(mock, "gemini-generate", _gemini_reader, gemini),
             witness(mock, "ollama-chat", _ollama_reader, ollama),
         ]
-    return 0 if all(agreed) else 1
+    return 0 if all([*agreed, _sdk_adapters.judged()]) else 1
 
 
 if __name__ == "__main__":

@@ -73,6 +73,7 @@ ANSWER = SimpleNamespace(
         (raised("openai", "APITimeoutError", "late"), "TIMEOUT", "headers"),
         (wrapped(raised("httpx", "ConnectError", "refused", OSError)), "TRANSPORT", "connect"),
         (wrapped(raised("httpx", "RemoteProtocolError", "closed")), "TRANSPORT", "headers"),
+        (wrapped(raised("httpx2", "TimeoutException", "late")), "TIMEOUT", "headers"),
         (wrapped(raised("httpx", "ReadError", "Connection reset by peer")), "TRANSPORT", "headers"),
         (wrapped(raised("json", "JSONDecodeError", "no JSON", ValueError)), "MALFORMED_RESPONSE", "headers"),
         (raised("litellm.exceptions", "UnsupportedParamsError", "no"), "UNSUPPORTED", "resolve"),

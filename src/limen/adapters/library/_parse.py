@@ -113,7 +113,7 @@ def read_raised(error: BaseException) -> Raised:
     headers: Mapping[str, str] = {}
     body = b""
     for one in _chain(error):
-        classes.update(f"{base.__module__.partition('.')[0]}.{base.__qualname__}" for base in type(one).__mro__)
+        classes.update(f"{_package(base)}.{base.__qualname__}" for base in type(one).__mro__)
         texts += _words(one)
         answer: object = getattr(one, "response", None)
         status = _status(getattr(one, "status_code", None)) or _status(getattr(answer, "status_code", None)) or status
@@ -121,6 +121,12 @@ def read_raised(error: BaseException) -> Raised:
         body = body or _body(one, answer)
     first, last = (texts[0], texts[-1]) if texts else (type(error).__name__, "")
     return Raised(frozenset(classes), first, last, "\n".join(texts), status, headers, body)
+
+
+def _package(kind: type) -> str:
+    """Return the package of a class; `httpx2` and `httpcore2` go on from the packages without the number."""
+    name = kind.__module__.partition(".")[0]
+    return name.removesuffix("2") if name.startswith("http") else name
 
 
 def _words(error: BaseException) -> list[str]:
