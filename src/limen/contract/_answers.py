@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from limen.contract import _codes as codes
-from limen.contract._errors import LlmError
+from limen.contract._errors import LlmError, foreign_text
 from limen.contract._json import TooDeep, loads
 from limen.contract._redact import scrub
 from limen.contract._response import Response
@@ -30,6 +30,8 @@ def parse_answer(response: Response, kind: type[T]) -> T:
         words = f"$: the answer is not JSON: {fault}"
     except SchemaFault as fault:
         words = str(fault)
+    except Exception as fault:  # noqa: BLE001 - a type's own code may raise anything
+        words = f"$: {foreign_text(fault)}"
     if response.finish.kind != "stop":
         words = f"{words} (the answer finished as {response.finish.kind})"
     failure = LlmError(scrub(words)[:_MESSAGE_MAX], codes.INVALID_OUTPUT, phase="mid-stream")

@@ -45,14 +45,17 @@ class TypeSchema(Generic[T]):
         self._kind = kind
         self._adapter = _pydantic_adapter(kind)
         try:
-            found = _msgspec_schema(kind) if self._adapter is None else self._adapter.json_schema()
+            found = _msgspec_schema(kind) if self._adapter is None else _with_root(self._adapter.json_schema())
             document = freeze_object(_described(found, _texts(kind)))
         except Exception as fault:  # noqa: BLE001 - what a foreign type's own hooks raise says why
             raise SchemaFault(f"{type_name(kind)} has no JSON schema: {fault}") from None
         self.document: FrozenDict[object] = document
 
     def read(self, value: object) -> T:
-        """Return JSON data (dicts, lists, strings …) as a value of the type; `SchemaFault` names a fault's path."""
+        """Return JSON data (dicts, lists, strings …) as a value of the type; `SchemaFault` names a fault's path.
+
+        What a type's own code raises beside its refusals (`ValueError` and its like) is raised unchanged (X4).
+        """
         if self._adapter is None:
             try:
                 found: T = msgspec.convert(value, self._kind, str_keys=True)
@@ -61,7 +64,8 @@ class TypeSchema(Generic[T]):
             return found
         try:
             made: T = self._adapter.validate_python(value)  # type: ignore[assignment] # an adapter of T makes a T
-        except Exception as fault:  # noqa: BLE001 - a model's own validators may raise anything
+        except (ValueError, RecursionError) as fault:
+            # pydantic's ValidationError is a ValueError.
             raise SchemaFault(_pydantic_words(fault)) from None
         return made
 
@@ -134,11 +138,16 @@ def _described(schema: JsonObject, texts: Mapping[str, Mapping[str, str]]) -> Js
 
 def _msgspec_schema(kind: object) -> JsonObject:
     schemas, found = msgspec.json.schema_components((kind,), ref_template=_REF)
-    root: JsonObject = schemas[0]
-    definitions: dict[str, object] = {**found}
+    return _with_root({**schemas[0], "$defs": found} if found else schemas[0])
+
+
+def _with_root(schema: JsonObject) -> JsonObject:
+    """Return a schema with an object at its root where it has a reference to one: providers want the object."""
+    given = schema.get("$defs")
+    definitions = dict(given) if _is_object(given) else {}
+    root: JsonObject = {word: value for word, value in schema.items() if word != "$defs"}
     name = str(root.get("$ref", "")).removeprefix("#/$defs/")
     if name in definitions and len(root) == 1:
-        # Providers want an object at the root, not a reference to one.
         referred = _mentions(definitions, _REF.format(name=name))
         inlined = definitions[name] if referred else definitions.pop(name)
         assert _is_object(inlined)

@@ -7,6 +7,7 @@ import msgspec
 
 from limen.contract import (
     GenerateOptions,
+    LlmError,
     Message,
     Response,
     StreamChunk,
@@ -16,6 +17,7 @@ from limen.contract import (
     check_history,
     codes,
     encode,
+    json_fault,
 )
 from limen.tools._errors import failed
 from limen.tools._registry import ToolRegistry
@@ -124,8 +126,14 @@ class Conversation:
         return self._turns_left > 0
 
     def answered(self, response: Response | None) -> None:
-        """Take a turn's answer; one with calls enters the history with their results."""
+        """Take a turn's answer; one with calls enters the history with their results.
+
+        Raises `LlmError` `INVALID_OPTIONS` before any call runs where no history can hold the calls (N1): an object of
+        the caller's own may name one id twice.
+        """
         self.response = response
+        if self.calls:
+            check_history(self._with_results([ToolResultBlock(call.id, "") for call in self.calls]))
         if response is not None:
             self.usage = _sum(self.usage, response.usage)
             if response.message is not None and not response.tool_calls:
@@ -134,11 +142,14 @@ class Conversation:
     def resolved(self, results: Sequence[ToolResultBlock]) -> list[ResultEvent]:
         """Take the results of the answer's calls, and return their events."""
         before = self.messages
+        self.messages = self._with_results(results)
+        return [*(ResultEvent(result, before) for result in results[:-1]), ResultEvent(results[-1], self.messages)]
+
+    def _with_results(self, results: Sequence[ToolResultBlock]) -> tuple[Message, ...]:
         message = None if self.response is None else self.response.message
         # An object of the caller's own may leave the message out; the calls are what results have to follow.
         asked = message or Message("assistant", self.calls)
-        self.messages = (*before, asked, *(Message("tool", (result,)) for result in results))
-        return [*(ResultEvent(result, before) for result in results[:-1]), ResultEvent(results[-1], self.messages)]
+        return (*self.messages, asked, *(Message("tool", (result,)) for result in results))
 
     def ended(self, why: Why) -> Ended:
         """Return the last event."""
@@ -159,10 +170,18 @@ def judged(call: ToolCallBlock, verdict: object) -> ToolCallBlock | ToolResultBl
     if verdict is None or type(verdict) is Allow:
         return call
     if type(verdict) is Deny:
+        reason: object = verdict.reason
+        if not isinstance(reason, str):
+            raise TypeError(f"the reason of a Deny is a text, not a {type(reason).__name__}")
         return failed(call, codes.TOOL_CALL_DENIED, verdict.reason)
     if type(verdict) is Replace:
         arguments = verdict.arguments
         text = arguments if isinstance(arguments, str) else encode(arguments).decode()
+        fault = json_fault(arguments)
+        if fault is not None:
+            # Encoding writes NaN as null, which is other arguments than those that were given.
+            words = f"before_call replaced arguments by no JSON: {fault}"
+            raise LlmError(words, codes.INVALID_OPTIONS, phase="resolve")
         return ToolCallBlock(call.id, call.name, text)
     raise TypeError(
         f"before_call returns Allow(), Deny(reason), Replace(arguments) or None, not {type(verdict).__name__}"

@@ -22,7 +22,7 @@ import msgspec
 from limen.contract import FrozenDict, SchemaFault, TypeSchema, annotated_text, freeze_object, json_fault, record_type
 from limen.tools._check import arguments_fault
 from limen.tools._docstring import documented
-from limen.tools._errors import invalid_definition
+from limen.tools._errors import error_text, invalid_definition
 from limen.tools._tool import Decision, Invalid, Tool, ToolContext, Valid, is_async
 
 P = ParamSpec("P")
@@ -152,7 +152,7 @@ def _signature(
         parameters = inspect.signature(function).parameters
         hints = _hints(function)
     except Exception as error:  # noqa: BLE001 - a name in an annotation may be missing or raise anything
-        raise invalid_definition(f"the signature of {name or 'the tool'} cannot be read: {error}") from None
+        raise invalid_definition(f"the signature of {name or 'the tool'} cannot be read: {error_text(error)}") from None
     for parameter in parameters.values():
         if parameter.kind not in _BY_NAME:
             raise invalid_definition(f"{name}: the parameter {parameter} cannot be given by name")

@@ -26,6 +26,9 @@ DEPTH_MAX: Final = 32
 # Values looked at after the cut, for faults: shared parts can make a small value endless to walk.
 _NODES_AFTER_CUT: Final = 10_000
 
+# Text and images of one result. A list that is not a plain one may never come to its last.
+_BLOCKS_MAX: Final = 1_000
+
 # Keys are sorted before the first is written, and a foreign mapping may never come to its last.
 _KEYS_MAX: Final = 100_000
 
@@ -70,7 +73,7 @@ def _blocks(output: object) -> tuple[TextBlock | ImageBlock, ...] | None:
     if not isinstance(output, (list, tuple)) or not output:
         return None
     found: list[TextBlock | ImageBlock] = []
-    for item in output:  # pyright: ignore[reportUnknownVariableType]
+    for item in islice(output, _BLOCKS_MAX + 1):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         if not isinstance(item, (TextBlock, ImageBlock)):
             return None
         found.append(item)
@@ -78,20 +81,35 @@ def _blocks(output: object) -> tuple[TextBlock | ImageBlock, ...] | None:
 
 
 def _cut_blocks(blocks: tuple[TextBlock | ImageBlock, ...], limit: int) -> Content:
-    if any(isinstance(block, TextBlock) and not isinstance(block.text, str) for block in blocks):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise NotData("a text block whose text is no string")
-    if sum(len(block.text) for block in blocks if isinstance(block, TextBlock)) <= limit:
+    for block in blocks:
+        _check_block(block)
+    length = sum(len(block.text) for block in blocks if isinstance(block, TextBlock))
+    if length <= limit and len(blocks) <= _BLOCKS_MAX:
         return blocks
     kept: list[TextBlock | ImageBlock] = []
     left = limit - len(TRUNCATED)
-    for block in blocks:  # pragma: no branch - the texts are over the bound, so one of them is cut
+    for block in blocks[: _BLOCKS_MAX - 1]:
         if isinstance(block, TextBlock):
             if len(block.text) >= left:
-                kept.append(TextBlock(block.text[:left] + TRUNCATED))
-                break
+                return (*kept, TextBlock(block.text[:left] + TRUNCATED))
             left -= len(block.text)
         kept.append(block)
-    return tuple(kept)
+    return (*kept, TextBlock(TRUNCATED))
+
+
+def _check_block(block: TextBlock | ImageBlock) -> None:
+    # A struct's fields are not checked when it is made, and what is no block breaks the next request.
+    if isinstance(block, TextBlock):
+        text: object = block.text
+        if not isinstance(text, str):
+            raise NotData("a text block whose text is no string")
+        return
+    fields: tuple[tuple[str, object, type], ...] = (
+        ("media_type", block.media_type, str), ("data", block.data, bytes), ("url", block.url, str),
+    )  # fmt: skip
+    for name, value, kind in fields:
+        if value is not None and not isinstance(value, kind):
+            raise NotData(f"an image block whose {name} is a {type(value).__name__}")
 
 
 class _Level(NamedTuple):
@@ -200,12 +218,19 @@ def _plain(value: object) -> object:
     if isinstance(value, (UUID, Decimal)):
         return str(value)
     if isinstance(value, msgspec.Struct):
-        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-        fields = ((encoded, getattr(value, name)) for encoded, name in names)
-        return {encoded: field for encoded, field in fields if field is not msgspec.UNSET}
+        return _struct_data(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return _model_data(value)
+
+
+def _struct_data(value: msgspec.Struct) -> dict[str, object]:
+    """Return a struct's fields under the names that they have in JSON, with the tag that tells it from its siblings."""
+    config = value.__struct_config__
+    tag: dict[str, object] = {} if config.tag_field is None else {config.tag_field: config.tag}
+    names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+    fields = ((encoded, getattr(value, name)) for encoded, name in names)
+    return tag | {encoded: field for encoded, field in fields if field is not msgspec.UNSET}
 
 
 def _model_data(value: object) -> object:

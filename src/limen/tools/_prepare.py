@@ -94,7 +94,7 @@ def prepare(
 
 
 def _validated(call: ToolCallBlock, tool: Tool, arguments: object) -> Ready | ToolResultBlock:
-    from asyncio import CancelledError
+    from asyncio import CancelledError, Future
 
     assert tool.validate is not None
     try:
@@ -111,6 +111,9 @@ def _validated(call: ToolCallBlock, tool: Tool, arguments: object) -> Ready | To
         return _invalid(call, decision.message)
     if inspect.iscoroutine(decision):
         decision.close()
+    elif isinstance(decision, Future):
+        # A task that a validator began would run on after the run.
+        decision.cancel()
     words = f"the validator returned a {type(decision).__name__}, not Valid(value) or Invalid(message)"
     return failed(call, codes.TOOL_VALIDATION_FAILED, words)
 

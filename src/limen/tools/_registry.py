@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeGuard
+
+import msgspec
 
 from limen.contract import ToolSpec, codes
-from limen.tools._errors import ToolContractError, bounded
+from limen.tools._errors import ToolContractError, error_text
 from limen.tools._function import FunctionTool
 from limen.tools._tool import Tool
 
@@ -78,9 +80,12 @@ class ToolRegistry:
         """Return the tool of that name; `None` if there is none."""
         return self._tools.get(name)
 
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """Return the tools as `GenerateOptions.tools` takes them."""
-        return tuple(tool.spec for tool in self._tools.values())
+    def specs(self, *, strict: bool | None = None) -> tuple[ToolSpec, ...]:
+        """Return the tools as `GenerateOptions.tools` takes them; `strict` asks the provider to hold the model to them.
+
+        The adapter writes a schema the way its wire's strict mode takes it, or refuses it with the path (X9).
+        """
+        return tuple(msgspec.structs.replace(tool.spec, strict=strict) for tool in self._tools.values())
 
     def closing(self, close: Callable[[], Awaitable[None]]) -> None:
         """Call `close` when the registry is closed, before those that were given earlier."""
@@ -112,22 +117,37 @@ def _batch(tools: object) -> tuple[Tool, ...]:
     try:
         items: tuple[object, ...] = tuple(tools)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     except Exception as error:  # noqa: BLE001 - a foreign sequence may raise anything while it is read
-        raise ToolContractError(codes.INVALID_TOOL_BATCH, bounded(f"the tools cannot be read: {error}")) from None
+        words = f"the tools cannot be read: {error_text(error)}"
+        raise ToolContractError(codes.INVALID_TOOL_BATCH, words) from None
     return tuple(_checked(item, index) for index, item in enumerate(items))
 
 
 def _checked(item: object, index: int) -> Tool:
-    if not isinstance(item, Tool):
+    if not _is_tool(item):
         raise ToolContractError(codes.INVALID_TOOL_BATCH, f"tools[{index}] is a {type(item).__name__}, not a Tool")
-    if type(item) in (Tool, FunctionTool):
-        return item
-    # A subclass can change what it says of itself later; what is kept is a copy.
+    try:
+        copied = _copied(item)
+    except ToolContractError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a subclass whose `__init__` made no tool, or with properties that raise
+        words = f"tools[{index}] cannot be read: {error_text(error)}"
+        raise ToolContractError(codes.INVALID_TOOL_BATCH, words) from None
+    return item if type(item) in (Tool, FunctionTool) else copied
+
+
+def _is_tool(item: object) -> TypeGuard[Tool]:
+    # By the real class: `isinstance` would believe what an object says of its own `__class__`.
+    return issubclass(type(item), Tool)
+
+
+def _copied(tool: Tool) -> Tool:
+    # A subclass can change what it says of itself later; what is kept of one is a copy.
     return Tool(
-        item.name,
-        item.description,
-        item.parameters,
-        item.execute,
-        item.validate,
-        parallel=item.parallel,
-        timeout=item.timeout,
+        tool.name,
+        tool.description,
+        tool.parameters,
+        tool.execute,
+        tool.validate,
+        parallel=tool.parallel,
+        timeout=tool.timeout,
     )

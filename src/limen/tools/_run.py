@@ -135,9 +135,13 @@ class _Run:
 
     async def _start(self, index: int, call: ToolCallBlock) -> None:
         # Validated when it may begin, not before: what a validator looked at may change while other tools run.
-        found = self._registry.get(call.name)
-        parallel = (found is None or found.parallel) and all(each.tool.parallel for each in self._running.values())
-        await self._wait_below(self._limits.concurrency if parallel else 1)
+        found, waited = self._registry.get(call.name), False
+        while not waited:
+            parallel = (found is None or found.parallel) and all(each.tool.parallel for each in self._running.values())
+            await self._wait_below(self._limits.concurrency if parallel else 1)
+            # Another tool may have taken the name meanwhile, one that runs alone.
+            found, before = self._registry.get(call.name), found
+            waited = found is before
         prepared = prepare(call, self._registry, self._signal, self._limits.offered)
         if isinstance(prepared, ToolResultBlock):
             self._results[index] = prepared

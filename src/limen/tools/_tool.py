@@ -1,8 +1,8 @@
 """A tool as an immutable value, checked and copied when it is made (X1)."""
 
 import inspect
-import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Final, NoReturn, TypeAlias
 
@@ -10,7 +10,7 @@ import msgspec
 
 from limen.contract import AbortSignal, FrozenDict, ToolSpec, freeze_object, json_fault
 from limen.tools._check import schema_fault
-from limen.tools._errors import invalid_definition
+from limen.tools._errors import error_text, invalid_definition
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -128,7 +128,7 @@ def _checked_schema(parameters: object) -> FrozenDict[object]:
         schema = freeze_object(parameters)  # pyright: ignore[reportUnknownArgumentType]
         fault = json_fault(schema, "parameters") or schema_fault(schema)
     except Exception as error:  # noqa: BLE001 - a foreign mapping may raise anything while it is read
-        raise invalid_definition(f"a tool's parameters cannot be read: {error}") from None
+        raise invalid_definition(f"a tool's parameters cannot be read: {error_text(error)}") from None
     if fault is not None:
         raise invalid_definition(fault)
     return schema
@@ -147,7 +147,7 @@ def _checked_bool(parallel: object) -> bool:
 
 
 def _checked_timeout(timeout: object) -> float:
-    if isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and 0 < timeout < math.inf:
+    if isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and 0 < timeout <= sys.float_info.max:
         return float(timeout)
     raise invalid_definition(f"a tool's timeout is positive, finite seconds, got {_short(timeout)}")
 

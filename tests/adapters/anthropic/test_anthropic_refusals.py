@@ -43,7 +43,7 @@ FIELDS: Mapping[str, Mapping[str, object]] = {
     "parallel_tool_calls": {"parallel_tool_calls": True, **TOOLS},
     "one call at a time": {"parallel_tool_calls": False, **TOOLS},
     "response_format json": {"response_format": "json"},
-    "response_format schema": {"response_format": JsonSchema("n", {"type": "object"})},
+    "response_format schema": {"response_format": JsonSchema("n", {"type": "object", "properties": {}})},
     "response_format not strict": {"response_format": JsonSchema("n", {"type": "object"}, strict=False)},
     "temperature": {"temperature": 0.0},
     "top_p": {"top_p": 0.5},

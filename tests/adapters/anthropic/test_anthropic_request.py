@@ -80,7 +80,7 @@ def test_plain_question() -> None:
 
 def test_everything_that_can_be_set() -> None:
     """Each field has its place on the wire (Q1)."""
-    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}]}}}
+    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}]}}, "additionalProperties": False}
     options = asking(
         user("q"),
         system="Be brief.",

@@ -75,7 +75,7 @@ def test_x9_a_type_with_defaults_becomes_strict(subset: str) -> None:
             {"type": "object", "properties": {"default": {"const": 3}}},
             {
                 "type": "object",
-                "properties": {"default": {"enum": [3]}},
+                "properties": {"default": {"enum": [3], "type": "integer"}},
                 "required": ["default"],
                 "additionalProperties": False,
             },

@@ -68,13 +68,58 @@ def test_a_schema_inside_the_subset_has_no_fault() -> None:
 
 @pytest.mark.parametrize(("schema", "fault"), FAULTS)
 def test_Q214_the_offending_node_is_named(schema: dict[str, Any], fault: str) -> None:
-    """What is outside the subset is refused before I/O, with the path inside the tool's parameters."""
+    """What is outside the subset has a fault, with the path inside the schema."""
+    assert strict_fault(freeze_object(schema), "P", subset="openai") == f"P.{fault}"
+
+
+@pytest.mark.parametrize(
+    ("schema", "fault"),
+    [
+        ({"type": "array"}, '.type is not "object", which the root of a strict schema is'),
+        ({**closed(), "anyOf": []}, ".anyOf stands at the root of a strict schema"),
+        (closed(a={"type": "array"}), ".properties.a.items is missing, and strict takes typed arrays only"),
+        (closed(a={"not": {}}), ".properties.a.not is not in the subset of JSON schema that strict takes"),
+        (closed(a={"oneOf": []}), ".properties.a.oneOf asks for exactly one, which strict cannot say"),
+        (closed(a={}), ".properties.a lets any value pass, which strict cannot say"),
+        (
+            {**closed(), "$defs": {"e": {"type": "object"}}},
+            ".$defs.e lets properties pass that it does not name, and strict takes closed objects only",
+        ),
+    ],
+)
+def test_Q214_what_cannot_be_rewritten_is_refused(schema: dict[str, Any], fault: str) -> None:
+    """X9: what strict cannot say is refused before I/O, with the path inside the tool's parameters."""
     error = refusal("openai", tools=[ToolSpec("ok"), ToolSpec("f", None, schema, strict=True)])
-    path = "tools[1].parameters"
     assert (error.code, error.failure.message) == (
         codes.UNSUPPORTED,
-        f"tools[1].strict cannot be sent to route/m (dialect openai): {path}.{fault.replace('P.', path + '.')}",
+        f"tools[1].strict cannot be sent to route/m (dialect openai): tools[1].parameters{fault}",
     )
+
+
+@pytest.mark.parametrize("dialect", ["openai", "azure", "deepseek-beta"])
+def test_x9_a_strict_tool_is_rewritten(dialect: str) -> None:
+    """X9: open objects are closed and properties with a default become required; without strict nothing is changed."""
+    given = {"type": "object", "properties": {"a": {"type": "integer", "default": 3}, "b": {"enum": ["x", None]}}}
+    strict = closed(a={"type": "integer"}, b={"enum": ["x", None], "type": ["string", "null"]})
+    asked = ToolSpec("f", None, given, strict=True)
+
+    assert body_of(dialect, tools=[asked])["tools"][0]["function"] == {
+        "name": "f",
+        "parameters": strict,
+        "strict": True,
+    }
+    assert body_of(dialect, tools=[ToolSpec("f", None, given)])["tools"][0]["function"]["parameters"] == given
+
+
+@pytest.mark.parametrize("dialect", ["openai", "azure"])
+def test_x9_a_strict_answer_is_rewritten(dialect: str) -> None:
+    """X9: the schema of an answer is rewritten alike, and only where strict is asked for."""
+    given = {"type": "object", "properties": {"a": {"const": True}}}
+    strict = {"name": "n", "schema": closed(a={"enum": [True], "type": "boolean"}), "strict": True}
+
+    asked = body_of(dialect, response_format=JsonSchema("n", given, strict=True))["response_format"]
+    unasked = body_of(dialect, response_format=JsonSchema("n", given))["response_format"]
+    assert (asked["json_schema"], unasked["json_schema"]) == (strict, {"name": "n", "schema": given})
 
 
 def test_strict_is_never_set_unasked_and_then_nothing_is_checked() -> None:
@@ -83,15 +128,17 @@ def test_strict_is_never_set_unasked_and_then_nothing_is_checked() -> None:
     assert found == {"name": "f", "parameters": {"type": "array", "oneOf": []}}
 
 
-def test_a_strict_tool_without_parameters_is_refused() -> None:
-    """Strict says what a schema must be, so there must be one."""
-    assert "tools[0].parameters.type" in str(refusal("openai", tools=[ToolSpec("f", strict=True)]))
+def test_x9_a_strict_tool_without_parameters_has_none() -> None:
+    """Absent parameters are a tool without arguments, which strict says as a closed object without properties."""
+    found = body_of("openai", tools=[ToolSpec("f", strict=True)])["tools"][0]["function"]
+    assert found == {"name": "f", "strict": True, "parameters": closed()}
 
 
 def test_a_strict_answer_is_checked_too() -> None:
     """The schema of `response_format` is held to the same subset."""
     error = refusal("azure", response_format=JsonSchema("a", {"type": "object"}, strict=True))
-    assert "response_format.schema.additionalProperties" in error.failure.message
+    assert "response_format.strict cannot be sent" in error.failure.message
+    assert "response_format.schema lets properties pass that it does not name" in error.failure.message
 
 
 def test_unchecked_rows_pass_it_on() -> None:

@@ -37,6 +37,7 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
       readable thinking, which newer models withhold unless asked.
     - `empty_signatures`: the host's own thinking comes unsigned and is taken back so.
     - `system_turns`: a system message may stand inside the history.
+    - `strict`: the subset of JSON schema that strict tools and answers are held to; `unchecked` sends any schema.
     - `root_combinators`: a tool's schema may have `anyOf` and its kind at its root.
     - `tool_choices`: the choices that the host acts on; `tool` stands for a named one.
     - `cache_tools`, `cache_long`: whether tools take a cache mark, and whether a mark may last an hour.
@@ -62,6 +63,7 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     empty_signatures: bool = False
     system_turns: bool = False
     root_combinators: bool = True
+    strict: Literal["unchecked", "anthropic"] = "unchecked"
     tool_choices: frozenset[str] = frozenset({"auto", "none", "required", "tool"})
     cache_tools: bool = True
     cache_long: bool = True
@@ -83,6 +85,7 @@ ANTHROPIC: Final = Dialect(
     display="summarized",
     system_turns=True,
     root_combinators=False,
+    strict="anthropic",
     files=_DOCUMENTS,
 )
 
@@ -99,10 +102,18 @@ _ROWS: Final = (
         display="summarized",
         system_turns=True,
         root_combinators=False,
+        strict="anthropic",
         files=FileRules(types=_DATA),
     ),
     # base_url: https://{resource}.services.ai.azure.com/anthropic
-    Dialect(name="azure", vendor=vendors.FOUNDRY, display="summarized", root_combinators=False, files=_DOCUMENTS),
+    Dialect(
+        name="azure",
+        vendor=vendors.FOUNDRY,
+        display="summarized",
+        root_combinators=False,
+        strict="anthropic",
+        files=_DOCUMENTS,
+    ),
     Dialect(
         name="deepseek",
         vendor=vendors.DEEPSEEK,

@@ -10,8 +10,16 @@ from urllib.parse import quote
 
 from limen.adapters.anthropic._dialects import Dialect
 from limen.adapters.anthropic._history import History, Part, WirePart, text_part
-from limen.adapters.kit import BuildContext, RequestWriter
-from limen.contract import GenerateOptions, JsonSchema, ToolChoice, ToolSpec, WireRequest, replace_surrogates
+from limen.adapters.kit import NO_ARGUMENTS, BuildContext, RequestWriter, StrictFault, strict_schema
+from limen.contract import (
+    GenerateOptions,
+    JsonObject,
+    JsonSchema,
+    ToolChoice,
+    ToolSpec,
+    WireRequest,
+    replace_surrogates,
+)
 
 HONOURS: Final = frozenset(
     {
@@ -106,8 +114,21 @@ def _tool(writer: RequestWriter, row: Dialect, tool: ToolSpec, path: str) -> Wir
     if tool.strict is not None:
         if "strict" in row.refuses:
             writer.refuse(f"{path}.strict", row.refuses["strict"])
+        if tool.strict:
+            given = NO_ARGUMENTS if tool.parameters is None else tool.parameters
+            part["input_schema"] = _held(writer, row, given, f"{path}.parameters")
         part["strict"] = tool.strict
     return part
+
+
+def _held(writer: RequestWriter, row: Dialect, schema: JsonObject, path: str) -> JsonObject:
+    """Return a schema that the model is held to, the way the row's strict mode takes it (X9)."""
+    if row.strict == "unchecked":
+        return schema
+    try:
+        return strict_schema(schema, path, subset=row.strict)
+    except StrictFault as fault:
+        writer.refuse(f"{path.rpartition('.')[0]}.strict", str(fault))
 
 
 def _tool_choice(writer: RequestWriter, row: Dialect) -> WirePart | None:
@@ -143,7 +164,8 @@ def _thinking_and_format(writer: RequestWriter, row: Dialect) -> None:
     if isinstance(wanted, JsonSchema):
         if wanted.strict is False:
             writer.refuse("response_format.strict", "this wire always holds the model to the schema")
-        config["format"] = {"type": "json_schema", "schema": wanted.schema}
+        schema = _held(writer, row, wanted.schema, "response_format.schema")
+        config["format"] = {"type": "json_schema", "schema": schema}
     if config:
         writer.body["output_config"] = config
 

@@ -48,7 +48,7 @@ from limen.adapters.kit._json import (
 from limen.adapters.kit._replay import Item, StateWriter, invalid_state, json_object, read_items, read_state
 from limen.adapters.kit._request import NAME, BuildContext, RequestWriter, build, is_json_array, is_json_object
 from limen.adapters.kit._schema import strict_fault
-from limen.adapters.kit._strict import StrictFault, strict_schema
+from limen.adapters.kit._strict import NO_ARGUMENTS, StrictFault, strict_schema
 from limen.adapters.kit._text import NotCumulative, ThinkTags, grown
 from limen.adapters.kit._usage import (
     ROUNDING,
@@ -66,6 +66,7 @@ __all__ = [
     "DOCUMENT_STARTS",
     "FINISH_WORDS",
     "NAME",
+    "NO_ARGUMENTS",
     "NO_FILES",
     "ROUNDING",
     "SSE_FIELD",

@@ -1,21 +1,40 @@
 """JSON schemas rewritten to what a provider's strict mode takes: without loss, or refused with the path (X9).
 
 OpenAI (https://platform.openai.com/docs/guides/structured-outputs, 2026-08) wants closed objects whose every property
-is required, and knows no defaults; DeepSeek (guides/function_calling, 2025) wants the same of objects. A pure function,
-which an adapter calls while it builds a request; what is left to say is said by `strict_fault`.
+is required, a type beside every `enum`, and knows no defaults; DeepSeek (guides/function_calling, 2025) wants the same
+of objects. Anthropic (https://platform.claude.com/docs/en/build-with-claude/structured-outputs, 2026-11) wants closed
+objects alone. A pure function, which an adapter calls while it builds a request; the last word is `strict_fault`'s.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from limen.adapters.kit._request import is_json_array, is_json_object
 from limen.adapters.kit._schema import strict_fault
 from limen.contract import FrozenDict, JsonObject, freeze_object
 
+NO_ARGUMENTS: Final = freeze_object({"type": "object", "properties": {}})
+"""The schema of a tool that has none, for `strict_schema`: a tool without arguments."""
+
 _NAMED: Final = ("properties", "$defs", "definitions")
 # Words that say something about a value and ask nothing of it: left out where a subset does not take them.
-_ANNOTATIONS: Final = frozenset(
-    {"default", "discriminator", "$schema", "$id", "$comment", "examples", "readOnly", "writeOnly"}
-)
+_ANNOTATIONS: Final = frozenset({"discriminator", "$schema", "$id", "$comment", "examples", "readOnly", "writeOnly"})
+
+
+class _Subset(NamedTuple):
+    """Demands of a strict mode: words that it drops, every property required, `const` as an `enum` with a type."""
+
+    dropped: frozenset[str]
+    all_required: bool
+    typed_enums: bool
+
+
+_ALL_REQUIRED: Final = _Subset(_ANNOTATIONS | {"default"}, all_required=True, typed_enums=True)
+_SUBSETS: Final[Mapping[str, _Subset]] = {
+    "openai": _ALL_REQUIRED,
+    "deepseek": _ALL_REQUIRED,
+    "anthropic": _Subset(_ANNOTATIONS, all_required=False, typed_enums=False),
+}
 
 
 class StrictFault(ValueError):
@@ -23,57 +42,84 @@ class StrictFault(ValueError):
 
 
 def strict_schema(schema: JsonObject, path: str, *, subset: str) -> FrozenDict[object]:
-    """Return a schema in the strict subset `openai` or `deepseek`; `StrictFault` where that would lose something.
+    """Return a schema in the subset `openai`, `deepseek` or `anthropic`; `StrictFault` where that would lose something.
 
-    A property that may be absent becomes required (its default is left out: the model says the value instead); an
-    object that says nothing of other properties is closed; `const` becomes an `enum` of one, a `oneOf` that names its
-    discriminator an `anyOf`, a `$ref` with siblings an `anyOf` of one. Open objects, schemas that let anything pass,
-    bounds of length, compositions and unknown formats are refused with their path.
+    In all of them an object that says nothing of other properties is closed, a `oneOf` that names its discriminator
+    becomes an `anyOf`, a `$ref` with siblings an `anyOf` of one. In `openai` and `deepseek` a property that may be
+    absent becomes required (its default is left out: the model says the value instead), and `const` becomes an `enum`
+    of one; an `enum` gets the type of its values. Open objects, schemas that let anything pass, bounds and formats that
+    the subset does not take are refused with their path.
     """
-    rewritten = freeze_object(_rewritten(schema, path))
+    rewritten = freeze_object(_Rewriting(_SUBSETS[subset]).rewritten(schema, path))
     fault = strict_fault(rewritten, path, subset=subset)
     if fault is not None:
         raise StrictFault(fault)
     return rewritten
 
 
-def _rewritten(schema: JsonObject, path: str) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for word, value in schema.items():
-        here = f"{path}.{word}"
-        if word in _NAMED and is_json_object(value):
-            found[word] = {name: _inner(inner, f"{here}.{name}") for name, inner in value.items()}
-        elif word == "items":
-            found[word] = _inner(value, here)
-        elif word in ("anyOf", "oneOf") and is_json_array(value):
-            if word == "oneOf" and "discriminator" not in schema:
-                raise StrictFault(f"{here} asks for exactly one, which strict cannot say")
-            found["anyOf"] = [_inner(inner, f"{here}[{index}]") for index, inner in enumerate(value)]
-        elif word == "const":
-            found["enum"] = [value]
-        elif word not in _ANNOTATIONS:
-            found[word] = value
-    return _lone_reference(_closed(found, path))
+class _Rewriting:
+    """Rewriting of one schema to a subset."""
+
+    def __init__(self, subset: _Subset) -> None:
+        self._subset = subset
+
+    def rewritten(self, schema: JsonObject, path: str) -> dict[str, object]:
+        """Return a schema rewritten, with those inside it."""
+        found: dict[str, object] = {}
+        for word, value in schema.items():
+            here = f"{path}.{word}"
+            if word in _NAMED and is_json_object(value):
+                found[word] = {name: self._inner(inner, f"{here}.{name}") for name, inner in value.items()}
+            elif word == "items":
+                found[word] = self._inner(value, here)
+            elif word in ("anyOf", "oneOf", "allOf") and is_json_array(value):
+                if word == "oneOf" and "discriminator" not in schema:
+                    raise StrictFault(f"{here} asks for exactly one, which strict cannot say")
+                inner = [self._inner(each, f"{here}[{index}]") for index, each in enumerate(value)]
+                found["anyOf" if word == "oneOf" else word] = inner
+            elif word == "const" and self._subset.typed_enums:
+                found["enum"] = (value,)
+            elif word not in self._subset.dropped:
+                found[word] = value
+        if self._subset.typed_enums and "type" not in found and is_json_array(found.get("enum")):
+            found["type"] = _types_of(found["enum"])
+        return _lone_reference(self._closed(found, path))
+
+    def _inner(self, schema: object, path: str) -> JsonObject:
+        if not is_json_object(schema) or not schema:
+            raise StrictFault(f"{path} lets any value pass, which strict cannot say")
+        return self.rewritten(schema, path)
+
+    def _closed(self, schema: dict[str, object], path: str) -> dict[str, object]:
+        properties = schema.get("properties")
+        if schema.get("type") != "object" and properties is None:
+            return schema
+        if schema.get("additionalProperties", False) is not False or not is_json_object(properties):
+            raise StrictFault(
+                f"{path} lets properties pass that it does not name, and strict takes closed objects only"
+            )
+        required: dict[str, object] = {"required": list(properties)} if self._subset.all_required else {}
+        return {**schema, **required, "additionalProperties": False}
 
 
-def _inner(schema: object, path: str) -> JsonObject:
-    if not is_json_object(schema) or not schema:
-        raise StrictFault(f"{path} lets any value pass, which strict cannot say")
-    return _rewritten(schema, path)
+def _types_of(values: object) -> object:
+    # 400 invalid_json_schema: "schema must have a 'type' key", for {"enum": ["bug", "security"]}
+    # (https://github.com/openclaw/clawpatch/issues/60, 2026-05), which is how msgspec writes a Literal and an Enum.
+    found = list(dict.fromkeys(map(_type_of, values if is_json_array(values) else ())))
+    return found[0] if len(found) == 1 else found
 
 
-def _closed(schema: dict[str, object], path: str) -> dict[str, object]:
-    properties = schema.get("properties")
-    if schema.get("type") != "object" and properties is None:
-        return schema
-    if schema.get("additionalProperties", False) is not False or not is_json_object(properties):
-        raise StrictFault(f"{path} lets properties pass that it does not name, and strict takes closed objects only")
-    return {**schema, "required": list(properties), "additionalProperties": False}
+def _type_of(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    if isinstance(value, (int, float)):
+        return "integer" if isinstance(value, int) else "number"
+    return "string" if isinstance(value, str) else "array" if is_json_array(value) else "object"
 
 
 def _lone_reference(schema: dict[str, object]) -> dict[str, object]:
     # 400 invalid_json_schema: "$ref cannot have keywords {'description'}"
-    if "$ref" not in schema or len(schema) == 1:
+    siblings = {word: value for word, value in schema.items() if word not in ("$ref", *_NAMED)}
+    if "$ref" not in schema or not siblings:
         return schema
-    siblings = {word: value for word, value in schema.items() if word != "$ref"}
-    return {"anyOf": [{"$ref": schema["$ref"]}], **siblings}
+    return {"anyOf": [{"$ref": schema["$ref"]}], **{word: schema[word] for word in schema if word != "$ref"}}

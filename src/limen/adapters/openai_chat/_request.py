@@ -7,7 +7,15 @@ not use. Messages are written in `_history`.
 from collections.abc import Mapping
 from typing import Final
 
-from limen.adapters.kit import BuildContext, RequestWriter, is_json_array, is_json_object, strict_fault
+from limen.adapters.kit import (
+    NO_ARGUMENTS,
+    BuildContext,
+    RequestWriter,
+    StrictFault,
+    is_json_array,
+    is_json_object,
+    strict_schema,
+)
 from limen.adapters.openai_chat._dialects import EFFORT, CacheMark, Dialect
 from limen.adapters.openai_chat._history import HistoryWriter, WireMessage
 from limen.contract import GenerateOptions, JsonSchema, ToolChoice, ToolSpec
@@ -81,10 +89,11 @@ class _Request:
         if tool.parameters is not None:
             function["parameters"] = tool.parameters
         if tool.strict is not None:
-            self._strict(function, tool.strict, tool.parameters or {}, f"{path}.parameters")
+            self._strict(function, tool.strict, "parameters", f"{path}.parameters")
         return {"type": "function", "function": function}
 
-    def _strict(self, into: dict[str, object], strict: bool, schema: Mapping[str, object], path: str) -> None:
+    def _strict(self, into: dict[str, object], strict: bool, field: str, path: str) -> None:
+        """Write `strict`, and the schema in `field` the way the row's strict mode takes it (X9)."""
         rule, own_path = self._row.strict, f"{path.rpartition('.')[0]}.strict"
         if rule == "refused":
             if strict:
@@ -92,9 +101,12 @@ class _Request:
             # Not strict is what such a server does anyway, and some refuse the unknown key.
             return
         if strict and rule != "unchecked":
-            fault = strict_fault(schema, path, subset=rule)
-            if fault is not None:
-                self._writer.refuse(own_path, fault)
+            schema = into.get(field, NO_ARGUMENTS)
+            assert is_json_object(schema)
+            try:
+                into[field] = strict_schema(schema, path, subset=rule)
+            except StrictFault as fault:
+                self._writer.refuse(own_path, str(fault))
         into["strict"] = strict
 
     def _tool_choice(self) -> None:
@@ -121,7 +133,7 @@ class _Request:
             self._writer.check_name(form.name, "response_format.name", self._row.schema_name)
             schema: dict[str, object] = {"name": form.name, "schema": form.schema}
             if form.strict is not None:
-                self._strict(schema, form.strict, form.schema, "response_format.schema")
+                self._strict(schema, form.strict, "schema", "response_format.schema")
             self._writer.body["response_format"] = {"type": "json_schema", "json_schema": schema}
         else:
             self._writer.body["response_format"] = {"type": "json_object" if form == "json" else "text"}
