@@ -3,14 +3,14 @@
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncGenerator, Coroutine, Generator
+from collections.abc import AsyncGenerator, Coroutine, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Annotated, TypeVar
 
 import typer
 
 from limen import _compose
-from limen.cli import _settings
+from limen.cli import _settings, _tools
 from limen.cli._report import INTERRUPTED, UsageProblem, complain, complain_failure
 from limen.cli._show import JsonLines, Readable
 from limen.config import Config
@@ -24,6 +24,7 @@ Model = Annotated[str, typer.Option("--model", "-m", help="ROUTE/MODEL, or with 
 Route = Annotated[str | None, typer.Option(help="The route, where the model's id has a slash of its own.")]
 
 
+@_tools.with_tools_option
 def stream(
     prompt: Annotated[str, typer.Argument(help="What to say; - reads it from stdin.")],
     *,
@@ -46,7 +47,22 @@ def stream(
         reasoning_effort=effort,
         signal=controller.signal,
     )
-    raise typer.Exit(asyncio.run(_stream(options, controller, JsonLines() if as_json else Readable())))
+    view = JsonLines() if as_json else Readable()
+    targets = _tools.tools_asked()
+    asked = _converse(options, controller, view, targets) if targets else _stream(options, controller, view)
+    raise typer.Exit(asyncio.run(asked))
+
+
+async def _converse(
+    options: GenerateOptions, controller: AbortController, view: JsonLines | Readable, targets: Sequence[str]
+) -> int:
+    from limen.cli import _converse as conversation  # only a call with tools waits for them to be loaded
+
+    registry = conversation.registry_of(targets)
+    async with opened(options.provider) as llm, registry:
+        with interrupts(controller):
+            as_json = isinstance(view, JsonLines)
+            return await conversation.show_conversation(llm, options, registry, view, as_json=as_json)
 
 
 async def _stream(options: GenerateOptions, controller: AbortController, view: JsonLines | Readable) -> int:

@@ -171,7 +171,7 @@ def judged(call: ToolCallBlock, verdict: object) -> ToolCallBlock | ToolResultBl
         return call
     if type(verdict) is Deny:
         reason: object = verdict.reason
-        if not isinstance(reason, str):
+        if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - no struct checks its fields
             raise TypeError(f"the reason of a Deny is a text, not a {type(reason).__name__}")
         return failed(call, codes.TOOL_CALL_DENIED, verdict.reason)
     if type(verdict) is Replace:

@@ -101,14 +101,14 @@ def _check_block(block: TextBlock | ImageBlock) -> None:
     # A struct's fields are not checked when it is made, and what is no block breaks the next request.
     if isinstance(block, TextBlock):
         text: object = block.text
-        if not isinstance(text, str):
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise NotData("a text block whose text is no string")
         return
     fields: tuple[tuple[str, object, type], ...] = (
         ("media_type", block.media_type, str), ("data", block.data, bytes), ("url", block.url, str),
     )  # fmt: skip
     for name, value, kind in fields:
-        if value is not None and not isinstance(value, kind):
+        if value is not None and not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise NotData(f"an image block whose {name} is a {type(value).__name__}")
 
 

@@ -1,0 +1,186 @@
+"""`limen stream --tools module:name`: model and tools in turns, the answer on stdout, calls and results on stderr."""
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from typing import Final, Protocol
+
+from limen.cli._report import FAILED, INTERRUPTED, UsageProblem, complain, complain_failure
+from limen.cli._show import usage_words
+from limen.contract import (
+    BlockEnd,
+    BlockStart,
+    Finish,
+    GenerateOptions,
+    StreamChunk,
+    TextBlock,
+    ToolCallBlock,
+    ToolCallDelta,
+    ToolResultBlock,
+    UsageChunk,
+    codes,
+    encode,
+    foreign_text,
+    scrub,
+)
+from limen.tools import (
+    ChunkEvent,
+    Ended,
+    NonRecoverableToolError,
+    ResultEvent,
+    Tool,
+    ToolContractError,
+    ToolRegistry,
+    converse,
+    tool,
+)
+from limen.tools._converse import Llm
+
+# Characters of a call or result that are shown; what is longer goes to the model whole.
+_SHOWN_MAX: Final = 500
+# A model's and a tool's text is foreign: what moves a cursor or reorders a line is not done.
+_CONTROLS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
+
+
+class View(Protocol):
+    """Output of chunks, as `_show` has it."""
+
+    def show(self, chunk: StreamChunk, /) -> None:
+        """Write one chunk."""
+        ...
+
+    def end(self) -> None:
+        """End the line that is open, if one is."""
+        ...
+
+
+def registry_of(targets: Sequence[str]) -> ToolRegistry:
+    """Return the tools that `module:name` names: a tool, a function, a registry, or a list of tools and functions.
+
+    Raises `UsageProblem` for what is not found or cannot be a tool.
+    """
+    registry = ToolRegistry()
+    for target in targets:
+        try:
+            registry.register([_tool(found) for found in _each(_named(target))])
+        except ToolContractError as wrong:
+            raise UsageProblem(f"--tools {target}: {wrong.message}") from None
+    return registry
+
+
+async def show_conversation(
+    llm: Llm, options: GenerateOptions, registry: ToolRegistry, view: View, *, as_json: bool
+) -> int:
+    """Run `converse`, show it, and return the command's exit code; `as_json` writes results as lines of JSON too."""
+    output = _Output(view, as_json=as_json)
+    ended: Ended | None = None
+    try:
+        async with aclosing(converse(llm, options, registry)) as events:
+            async for event in events:
+                match event:
+                    case ChunkEvent(chunk=chunk):
+                        output.chunk(chunk)
+                    case ResultEvent(result=result):
+                        output.result(result)
+                    case Ended():
+                        ended = event
+    except NonRecoverableToolError as stop:
+        view.end()
+        complain(codes.TOOL_EXECUTION_FAILED, f"a tool stopped the run: {foreign_text(stop)}")
+        return FAILED
+    view.end()
+    assert ended is not None, "a conversation always ends"
+    return output.ended(ended)
+
+
+class _Output:
+    """Chunks through the view; calls, results and the end on stderr."""
+
+    def __init__(self, view: View, *, as_json: bool) -> None:
+        self._view = view
+        self._as_json = as_json
+
+    def chunk(self, chunk: StreamChunk) -> None:
+        """Show a chunk; of a call that is one line when it is complete."""
+        if self._as_json:
+            self._view.show(chunk)
+            return
+        match chunk:
+            case BlockEnd(block=ToolCallBlock(name=name, arguments=arguments)):
+                self._line(f"→ {name}({arguments})")
+            case UsageChunk() | Finish() | ToolCallDelta() | BlockStart(block_type="tool-call"):
+                # Counts and reasons of single turns would be taken for the answer's.
+                pass
+            case _:
+                self._view.show(chunk)
+
+    def result(self, result: ToolResultBlock) -> None:
+        """Show a tool's result."""
+        if self._as_json:
+            sys.stdout.buffer.write(encode(result) + b"\n")
+            sys.stdout.buffer.flush()
+            return
+        content = result.content
+        parts = (content,) if isinstance(content, str) else tuple(map(_words_of, content))
+        self._line(f"{'✗' if result.is_error else '←'} {' '.join(parts)}")
+
+    def ended(self, ended: Ended) -> int:
+        """Say how the conversation ended, and return the exit code."""
+        finish = None if ended.response is None else ended.response.finish
+        words = [] if ended.usage is None else usage_words(ended.usage)
+        if ended.why == "answer" and finish is not None:
+            words.append(f"finish: {finish.kind}")
+        if words and not self._as_json:
+            self._line(" · ".join(words))
+        if ended.why == "aborted":
+            complain(codes.ABORTED, "interrupted; what had arrived is above")
+            return INTERRUPTED
+        if ended.why == "max-turns":
+            complain(codes.UNKNOWN, "the model still calls tools after 16 turns; what it said is above")
+            return FAILED
+        failure = None if finish is None else finish.failure
+        return 0 if failure is None else complain_failure(failure)
+
+    def _line(self, text: str) -> None:
+        self._view.end()
+        sys.stdout.flush()
+        line = _CONTROLS.sub(" ", scrub(text))
+        shown = line if len(line) <= _SHOWN_MAX else f"{line[:_SHOWN_MAX]}…"
+        print(shown, file=sys.stderr, flush=True)
+
+
+def _words_of(block: object) -> str:
+    return block.text if isinstance(block, TextBlock) else "[image]"
+
+
+def _each(found: object) -> Sequence[object]:
+    if isinstance(found, ToolRegistry):
+        return [found.get(name) for name in found.names]
+    return found if isinstance(found, (list, tuple)) else (found,)  # pyright: ignore[reportUnknownVariableType]
+
+
+def _tool(found: object) -> Tool:
+    if isinstance(found, Tool):
+        return found
+    function: Callable[..., object] | None = found if callable(found) else None
+    if function is None:
+        raise ToolContractError(codes.INVALID_TOOL_DEFINITION, f"a {type(found).__name__} is neither tool nor function")
+    return tool(function)
+
+
+def _named(target: str) -> object:
+    module, _, name = target.partition(":")
+    if not module or not name:
+        raise UsageProblem(f"--tools is given as module:name, such as my_tools:add; got {target!r}")
+    # A module beside the caller is what people mean, as with `python -m`.
+    if "" not in sys.path and "." not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        value: object = importlib.import_module(module)
+        for part in name.split("."):
+            value = getattr(value, part)
+    except Exception as problem:  # noqa: BLE001 - a module's own code may raise anything while it is imported
+        raise UsageProblem(f"--tools {target}: {type(problem).__name__}: {foreign_text(problem)}") from None
+    return value
