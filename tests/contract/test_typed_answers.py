@@ -42,6 +42,13 @@ class Person(pydantic.BaseModel):
     born: int = pydantic.Field(default=1900, ge=0)
 
 
+class Branch(pydantic.BaseModel):
+    """A model that mentions itself."""
+
+    value: int = 0
+    more: list["Branch"] = []
+
+
 class Even(pydantic.BaseModel):
     """A model with a rule of its own."""
 
@@ -260,6 +267,43 @@ def test_x9_a_model_that_raises_anything() -> None:
 
     with pytest.raises(limen.LlmError, match=r"^INVALID_OUTPUT: \$: 'number'"):
         answer('{"number":1}').parse(Broken)
+
+
+def test_x9_a_model_that_mentions_itself_has_an_object_at_its_root() -> None:
+    """X9: providers want an object at the root, where pydantic has a reference to one."""
+    schema = limen.JsonSchema.of(Branch, strict=True).schema
+    branch = {
+        "title": "Branch",
+        "description": "A model that mentions itself.",
+        "type": "object",
+        "properties": {
+            "value": {"type": "integer", "title": "Value"},
+            "more": {"type": "array", "title": "More", "items": {"$ref": "#/$defs/Branch"}},
+        },
+        "required": ["value", "more"],
+        "additionalProperties": False,
+    }
+
+    assert schema == {**branch, "$defs": {"Branch": branch}}
+    assert answer('{"more":[{"value":1}]}').parse(Branch) == Branch(more=[Branch(value=1)])
+    with pytest.raises(limen.LlmError, match=r"INVALID_OUTPUT: \$\.more\[0\]\.value: Input should be a valid integer"):
+        answer('{"more":[{"value":"x"}]}').parse(Branch)
+
+
+def test_x9_a_struct_that_raises_anything() -> None:
+    """X9: what a struct's own code raises is a fault as well, with the answer as `.partial`."""
+
+    class Breaking(msgspec.Struct):
+        number: int
+
+        def __post_init__(self) -> None:
+            """Fail."""
+            raise KeyError("number")
+
+    response = answer('{"number":1}')
+    with pytest.raises(limen.LlmError, match=r"^INVALID_OUTPUT: \$: 'number'") as caught:
+        response.parse(Breaking)
+    assert caught.value.partial is response
 
 
 @dataclass

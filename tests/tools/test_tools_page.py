@@ -57,3 +57,14 @@ def test_the_page_names_every_code_of_a_result() -> None:
     tools = [code for code in codes.CODES if "TOOL" in code or code == "INVALID_OUTPUT"]
 
     assert [code for code in tools if f"`{code}`" not in PAGE] == []
+
+
+def test_the_comparison_counts_its_lines() -> None:
+    """The page says how long the same agent is in two libraries: the lines of the programs that it shows."""
+    ours = next(block for block in BLOCKS if "messages=messages):" in block)
+    (theirs,) = re.findall(r"^```py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    lengths = [len([line for line in program.splitlines() if line.strip()]) for program in (ours, theirs)]
+
+    assert f"limen, {lengths[0]} lines" in PAGE
+    assert f", {lengths[1]} lines. Its loop" in PAGE
+    assert lengths[0] < lengths[1]

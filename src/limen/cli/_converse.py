@@ -25,6 +25,7 @@ from limen.contract import (
     foreign_text,
     scrub,
 )
+from limen.runtime import LlmRuntime
 from limen.tools import (
     ChunkEvent,
     Ended,
@@ -36,7 +37,6 @@ from limen.tools import (
     converse,
     tool,
 )
-from limen.tools._converse import Llm
 
 # Characters of a call or result that are shown; what is longer goes to the model whole.
 _SHOWN_MAX: Final = 500
@@ -71,7 +71,7 @@ def registry_of(targets: Sequence[str]) -> ToolRegistry:
 
 
 async def show_conversation(
-    llm: Llm, options: GenerateOptions, registry: ToolRegistry, view: View, *, as_json: bool
+    llm: LlmRuntime, options: GenerateOptions, registry: ToolRegistry, view: View, *, as_json: bool
 ) -> int:
     """Run `converse`, show it, and return the command's exit code; `as_json` writes results as lines of JSON too."""
     output = _Output(view, as_json=as_json)

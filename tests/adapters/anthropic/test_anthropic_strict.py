@@ -66,7 +66,7 @@ class Chain(msgspec.Struct):
 def test_x9_strict_tools_and_answers_are_closed(dialect: str) -> None:
     """X9: objects are closed, optional properties stay optional; the answer's schema always, a tool's where asked."""
     tools = [ToolSpec("f", None, GIVEN, strict=True), ToolSpec("g", None, GIVEN), ToolSpec("h", strict=True)]
-    found = body_of(asking(user("q"), tools=tools, response_format=JsonSchema("n", GIVEN)), dialect=dialect)
+    found: Any = body_of(asking(user("q"), tools=tools, response_format=JsonSchema("n", GIVEN)), dialect=dialect)
 
     assert found["tools"] == [
         {"name": "f", "input_schema": STRICT, "strict": True},
@@ -83,7 +83,7 @@ def test_x9_strict_tools_and_answers_are_closed(dialect: str) -> None:
 def test_x9_other_hosts_get_the_schema_as_it_is() -> None:
     """X9: where no page says what a host's strict mode takes, nothing is rewritten."""
     options = asking(user("q"), tools=[ToolSpec("f", None, GIVEN, strict=True)], response_format=JsonSchema("n", GIVEN))
-    found = body_of(options, dialect="openrouter")
+    found: Any = body_of(options, dialect="openrouter")
 
     assert found["tools"] == [{"name": "f", "input_schema": GIVEN, "strict": True}]
     assert found["output_config"]["format"]["schema"] == GIVEN

@@ -1,9 +1,12 @@
 """X9: a schema is rewritten to what a strict mode demands without loss, or refused with the path."""
 
 import enum
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
+import pydantic
 import pytest
 
 from limen.adapters.kit import StrictFault, strict_fault, strict_schema
@@ -116,6 +119,64 @@ def test_x9_each_rewriting(schema: dict[str, object], strict: dict[str, object] 
     assert frozen == freeze_object(schema)
 
 
+class Person(pydantic.BaseModel):
+    """A model with a default, an alternative and a literal."""
+
+    name: str
+    age: int | None = None
+    role: Literal["a", "b"] = "a"
+
+
+class Note(TypedDict):
+    """A mapping with a key that may be absent."""
+
+    text: str
+    level: NotRequired[Level]
+
+
+@dataclass
+class Tree:
+    """A class that mentions itself."""
+
+    person: Level | None = None
+    more: list["Tree"] = field(default_factory=list)
+
+
+@pytest.mark.parametrize("kind", [Outer, Person, Note, Tree])
+def test_x9_each_kind_of_type_has_a_strict_form(kind: type) -> None:
+    """X9: structs, models, mappings and dataclasses are in OpenAI's subset, each `enum` with the type of its values."""
+    for made in (JsonSchema.of(kind), JsonSchema.of(kind, strict=True)):
+        strict = strict_schema(made.schema, "P", subset="openai")
+        assert "'default'" not in str(strict)
+        assert all("type" in found for found in enums(strict))
+        assert list(enums(strict))
+
+
+def enums(schema: Any) -> Iterator[Any]:
+    """Iterate the schemas with an `enum`, at every depth."""
+    if isinstance(schema, Mapping) and "enum" in schema:
+        yield schema
+    for inner in schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, tuple) else ():
+        yield from enums(inner)
+
+
+@pytest.mark.parametrize(
+    ("values", "types"),
+    [
+        (["a", "b"], "string"),
+        ([1, 2], "integer"),
+        ([1, 2.5], ["integer", "number"]),
+        ([True], "boolean"),
+        (["a", None], ["string", "null"]),
+    ],
+)
+def test_x9_an_enum_gets_the_type_of_its_values(values: list[object], types: object) -> None:
+    """X9: OpenAI refuses an `enum` without a type (400 "schema must have a 'type' key")."""
+    strict: Any = strict_schema(freeze_object(closed(a={"enum": values})), "P", subset="openai")
+
+    assert strict["properties"]["a"] == freeze_object({"enum": values, "type": types})
+
+
 def closed(**properties: object) -> dict[str, object]:
     """A closed object of these properties."""
     return {"type": "object", "properties": properties}
@@ -136,6 +197,8 @@ def closed(**properties: object) -> dict[str, object]:
         (closed(a={"type": "string", "format": "uri"}), "P.properties.a.format 'uri' is not one that strict takes"),
         (closed(a={"allOf": [{"type": "string"}]}), "P.properties.a.allOf is not in the subset"),
         (closed(a={"type": "array"}), "P.properties.a.items is missing"),
+        (closed(a={"enum": [[1]]}), "P.properties.a.items is missing"),
+        (closed(a={"const": {}}), "P.properties.a lets properties pass that it does not name"),
     ],
 )
 def test_x9_what_would_be_lost_is_refused(schema: dict[str, object], words: str) -> None:
