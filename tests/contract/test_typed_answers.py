@@ -1,7 +1,7 @@
 """X9: a type as the schema of an answer, and the answer as a value of the type."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 import pydantic
@@ -288,6 +288,27 @@ def test_x9_a_model_that_mentions_itself_has_an_object_at_its_root() -> None:
     assert answer('{"more":[{"value":1}]}').parse(Branch) == Branch(more=[Branch(value=1)])
     with pytest.raises(limen.LlmError, match=r"INVALID_OUTPUT: \$\.more\[0\]\.value: Input should be a valid integer"):
         answer('{"more":[{"value":"x"}]}').parse(Branch)
+
+
+def test_x9_strict_names_the_type_of_every_enum() -> None:
+    """X9: strict modes refuse an `enum` without a type, which msgspec leaves out; without strict nothing is added."""
+
+    class Choice(msgspec.Struct):
+        unit: Literal["C", "F"]
+        level: Literal[1, 2] | None = None
+
+    def units(strict: bool) -> list[Any]:
+        properties: Any = limen.JsonSchema.of(Choice, strict=strict).schema["properties"]
+        return [properties["unit"], properties["level"]]
+
+    assert units(strict=True) == [{"enum": ["C", "F"], "type": "string"}, LEVELS]
+    assert units(strict=False) == [
+        {"enum": ["C", "F"]},
+        {"anyOf": [{"enum": [1, 2]}, {"type": "null"}], "default": None},
+    ]
+
+
+LEVELS = {"anyOf": [{"enum": [1, 2], "type": "integer"}, {"type": "null"}]}
 
 
 def test_x9_a_struct_that_raises_anything() -> None:

@@ -153,6 +153,7 @@ class Judged(pydantic.BaseModel):
     def judge(cls, value: int) -> int:
         """Raise, or accept."""
         found: dict[int, Exception] = {1: ValueError("odd"), 2: KeyError("lost"), 3: NonRecoverableToolError("stop")}
+        found[5] = RecursionError("too deep")
         if value in found:
             raise found[value]
         return value
@@ -183,9 +184,10 @@ def structured(answer: Struct) -> int:
 @pytest.mark.parametrize("made", [judged, structured])
 async def test_x3_x4_a_types_own_code(made: Tool) -> None:
     """X3, X4: a type that refuses is a fault of the arguments, one that breaks a failed validation, one may stop."""
-    refused, broken, accepted = [await one(made, {"answer": {"number": number}}) for number in (1, 2, 4)]
+    refused, broken, accepted, deep = [await one(made, {"answer": {"number": number}}) for number in (1, 2, 4, 5)]
 
     assert error_of(refused)[0] == "TOOL_ARGUMENTS_INVALID"
+    assert error_of(deep) == ("TOOL_ARGUMENTS_INVALID", "$: too deep")
     assert error_of(broken) == ("TOOL_VALIDATION_FAILED", "the validator raised KeyError: 'lost'")
     assert accepted.content == "4"
     with pytest.raises(NonRecoverableToolError, match=r"^stop$"):
@@ -228,6 +230,23 @@ async def test_x4_a_long_text_is_bounded_before_it_is_searched() -> None:
     assert (len(flood), flood[:20], flood[-1]) == (1_024, "OSError: a b=c: a b=", "…")
     assert ("[redacted]" in torn, "ZZZ" in torn) == (True, False)
     assert error_of(await one(made)) == ("TOOL_EXECUTION_FAILED", "OSError: short")
+
+
+class Interrupting(Exception):
+    """An exception whose text is interrupted while it is made."""
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
+async def test_x4_an_interrupt_while_an_error_is_read() -> None:
+    """X4: Ctrl-C is raised unchanged, also while the text of another error is made."""
+
+    async def fail(arguments: object, context: ToolContext) -> None:
+        raise Interrupting
+
+    with pytest.raises(KeyboardInterrupt):
+        await one(Tool("a", "b", {}, fail))
 
 
 class Cat(msgspec.Struct, tag="cat"):
@@ -376,6 +395,31 @@ async def test_x8_a_verdict_that_is_wrong_inside(verdict: Verdict, error: type[E
         async for _ in converse(llm, ask(), ToolRegistry([Tool("a", "b", {}, act)]), before_call=lambda _: verdict):
             pass
     assert effects == []
+
+
+class Measures(msgspec.Struct):
+    """Numbers of several types."""
+
+    count: int
+    ratio: float
+    either: int | str
+
+
+@tool
+def measured(measures: Measures) -> object:
+    """Answer with the numbers and their types."""
+    return [[type(number).__name__, number] for number in (measures.count, measures.ratio, measures.either)]
+
+
+async def test_x3_a_whole_number_is_an_integer() -> None:
+    """X3: 1.0 is an integer to JSON schema, so a function gets 1; 1.5 is none."""
+    whole = await one(measured, '{"measures":{"count":1.0,"ratio":2.0,"either":3.0}}')
+    half = await one(measured, '{"measures":{"count":1.5,"ratio":2,"either":3}}')
+
+    assert whole.content == '[["int",1],["float",2.0],["int",3]]'
+    assert error_of(half) == ("TOOL_ARGUMENTS_INVALID", "$.measures.count: expected integer, got number")
+    numbers = limen.Response(None, limen.FinishReason("stop"), text='{"count":1.0,"ratio":1,"either":"x"}')
+    assert numbers.parse(Measures) == Measures(1, 1.0, "x")
 
 
 async def test_x3_valid_and_invalid_by_hand() -> None:

@@ -99,6 +99,24 @@ async def test_tools_over_http(headers: dict[str, str] | None) -> None:
     assert {found.get(b"x-team") for found in seen} == {None if headers is None else b"blue"}
 
 
+async def test_a_server_that_waits_or_dies() -> None:
+    """X6, X3: an abort ends a call that the server never answers; a server that died is a failed execution."""
+    command = [sys.executable, str(Path(__file__).with_name("_mcp_failing_server.py"))]
+    async with ToolRegistry() as registry:
+        await connect_mcp(registry, command, env=dict(os.environ))
+        controller = limen.AbortController()
+        waiting = asyncio.create_task(run_tool_calls([call("wait")], registry, signal=controller.signal))
+        while not [task for task in asyncio.all_tasks() if task.get_name() == "limen tool wait"]:
+            await asyncio.get_running_loop().run_in_executor(None, bool)
+        controller.abort()
+        with pytest.raises(limen.AbortError):
+            await waiting
+        died = await results(registry, call("die"), call("die", id="call_2"))
+
+    assert [error_of(result) for result in died] == [("TOOL_EXECUTION_FAILED", "MCPError: Connection closed")] * 2
+    assert [task for task in asyncio.all_tasks() if task.get_name().startswith("limen")] == []
+
+
 async def test_two_servers_need_a_prefix() -> None:
     """A batch whose names are taken refuses the server whole, and its connection is closed."""
 

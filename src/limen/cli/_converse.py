@@ -79,13 +79,12 @@ async def show_conversation(
     try:
         async with aclosing(converse(llm, options, registry)) as events:
             async for event in events:
-                match event:
-                    case ChunkEvent(chunk=chunk):
-                        output.chunk(chunk)
-                    case ResultEvent(result=result):
-                        output.result(result)
-                    case Ended():
-                        ended = event
+                if isinstance(event, ChunkEvent):
+                    output.chunk(event.chunk)
+                elif isinstance(event, ResultEvent):
+                    output.result(event.result)
+                else:
+                    ended = event
     except NonRecoverableToolError as stop:
         view.end()
         complain(codes.TOOL_EXECUTION_FAILED, f"a tool stopped the run: {foreign_text(stop)}")

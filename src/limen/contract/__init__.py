@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     )
     from limen.contract._replay import aligned, replay_fault
     from limen.contract._retry_policy import MAX_DELAY_MS, RETRYABLE, RetryPolicy
-    from limen.contract._schemas import SchemaFault, TypeSchema, annotated_text, record_type, type_name
+    from limen.contract._schemas import SchemaFault, TypeSchema, annotated_text, enum_type, record_type, type_name
 
 __all__ = [
     "CODES",
@@ -201,6 +201,7 @@ __all__ = [
     "decode_response",
     "dumps",
     "encode",
+    "enum_type",
     "failure_fault",
     "foreign_text",
     "freeze",
@@ -294,6 +295,7 @@ _HOMES = {
         "SchemaFault",
         "TypeSchema",
         "annotated_text",
+        "enum_type",
         "record_type",
         "type_name",
     ),

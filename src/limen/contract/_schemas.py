@@ -58,16 +58,24 @@ class TypeSchema(Generic[T]):
         """
         if self._adapter is None:
             try:
-                found: T = msgspec.convert(value, self._kind, str_keys=True)
+                return self._converted(value)
             except (msgspec.ValidationError, RecursionError) as fault:
                 raise SchemaFault(_msgspec_words(str(fault))) from None
-            return found
         try:
             made: T = self._adapter.validate_python(value)  # type: ignore[assignment] # an adapter of T makes a T
         except (ValueError, RecursionError) as fault:
             # pydantic's ValidationError is a ValueError.
             raise SchemaFault(_pydantic_words(fault)) from None
         return made
+
+    def _converted(self, value: object) -> T:
+        try:
+            return msgspec.convert(value, self._kind, str_keys=True)
+        except msgspec.ValidationError as fault:
+            # 1.0 is an integer to JSON schema (2020-12, 4.2.3), and models write it; to msgspec it is none.
+            if "got `float`" not in str(fault):
+                raise
+            return msgspec.convert(_with_integers(value), self._kind, str_keys=True)
 
 
 def type_name(kind: object) -> str:
@@ -88,7 +96,7 @@ def record_type(name: str, fields: Mapping[str, object]) -> type[dict[str, objec
 
 
 def all_required(schema: JsonObject) -> FrozenDict[object]:
-    """Return a schema whose objects list every property as required and name no default."""
+    """Return a schema whose objects list every property as required and name no default, each `enum` with a type."""
     return freeze_object(_required(schema))
 
 
@@ -103,8 +111,27 @@ def _required(schema: JsonObject) -> JsonObject:
             found[word] = _required(inner)
         elif word != "default":
             found[word] = inner
+    values = found.get("enum")
+    if "type" not in found and _is_array(values):
+        found["type"] = enum_type(values)
     properties = found.get("properties")
     return {**found, "required": list(properties)} if _is_object(properties) else found
+
+
+def enum_type(values: Sequence[object]) -> str | tuple[str, ...]:
+    """Return the `type` of the values of an `enum`, one or several: msgspec writes none, and strict modes want one."""
+    # 400 invalid_json_schema: "schema must have a 'type' key", for {"enum": ["bug", "security"]}
+    # (https://github.com/openclaw/clawpatch/issues/60, 2026-05)
+    found = tuple(dict.fromkeys(map(_json_type, values)))
+    return found[0] if len(found) == 1 else found
+
+
+def _json_type(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    if isinstance(value, (int, float)):
+        return "integer" if isinstance(value, int) else "number"
+    return "string" if isinstance(value, str) else "array" if _is_array(value) else "object"
 
 
 def _closed(schema: object) -> object:
@@ -223,6 +250,15 @@ def annotated_text(hint: object) -> str | None:
     if typing.get_origin(hint) is not Annotated:
         return None
     return next((text for text in get_args(hint)[1:] if isinstance(text, str)), None)
+
+
+def _with_integers(value: object) -> object:
+    """Return JSON data with each whole number as an `int`; a type that asks for a float makes one of it."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if _is_object(value):
+        return {name: _with_integers(item) for name, item in value.items()}
+    return [_with_integers(item) for item in value] if _is_array(value) else value
 
 
 def _msgspec_words(text: str) -> str:

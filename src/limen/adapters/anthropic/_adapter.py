@@ -42,7 +42,8 @@ class AnthropicAdapter(WireAdapter):
     - Tool calls with their arguments embedded as they are (blank ones as `{}`); ids that the wire refuses, or that an
       earlier turn used, are rewritten in the request, call and result alike.
     - `tools`, `tool_choice`, `parallel_tool_calls`, `temperature`, `top_p`, `max_tokens` (8,192 where nobody says),
-      `stop` as `stop_sequences`; a `JsonSchema` as `output_config.format`.
+      `stop` as `stop_sequences`; a `JsonSchema` as `output_config.format`. Schemas of strict tools and of answers are
+      closed where the row asks for it.
     - `reasoning_effort` as `output_config.effort` with adaptive thinking, `off` as thinking disabled.
     - `cache` as marks behind system, tools and the last turn; `extra["anthropic-messages"]`, merged last.
     - Text, thinking and `tool_use` blocks of an answer as blocks, each its own, in the wire's order.
@@ -54,7 +55,8 @@ class AnthropicAdapter(WireAdapter):
 
     Refused before any I/O (`UNSUPPORTED…`, naming the field):
 
-    - `seed`; JSON without a schema, a schema that is not to be strict; what the dialect row lists.
+    - `seed`; JSON without a schema, a schema that is not to be strict, or that strict cannot say; what the
+      dialect row lists.
     - Tool names outside `[a-zA-Z0-9_-]{1,128}`, in `tools` and in the calls of the history.
     - `tool_choice` and `parallel_tool_calls` without tools; efforts outside the model's list, else the row's.
     - Images that host or model do not take, files that the host does not; images, files and results in assistant

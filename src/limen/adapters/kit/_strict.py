@@ -81,8 +81,11 @@ class _Rewriting:
                 found["enum"] = (value,)
             elif word not in self._subset.dropped:
                 found[word] = value
-        if self._subset.typed_enums and "type" not in found and is_json_array(found.get("enum")):
-            found["type"] = _types_of(found["enum"])
+        values = found.get("enum")
+        if self._subset.typed_enums and "type" not in found and is_json_array(values):
+            from limen.contract import enum_type  # loaded with the parts that turn types into schemas
+
+            found["type"] = enum_type(values)
         return _lone_reference(self._closed(found, path))
 
     def _inner(self, schema: object, path: str) -> JsonObject:
@@ -100,21 +103,6 @@ class _Rewriting:
             )
         required: dict[str, object] = {"required": list(properties)} if self._subset.all_required else {}
         return {**schema, **required, "additionalProperties": False}
-
-
-def _types_of(values: object) -> object:
-    # 400 invalid_json_schema: "schema must have a 'type' key", for {"enum": ["bug", "security"]}
-    # (https://github.com/openclaw/clawpatch/issues/60, 2026-05), which is how msgspec writes a Literal and an Enum.
-    found = list(dict.fromkeys(map(_type_of, values if is_json_array(values) else ())))
-    return found[0] if len(found) == 1 else found
-
-
-def _type_of(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "boolean"
-    if isinstance(value, (int, float)):
-        return "integer" if isinstance(value, int) else "number"
-    return "string" if isinstance(value, str) else "array" if is_json_array(value) else "object"
 
 
 def _lone_reference(schema: dict[str, object]) -> dict[str, object]:

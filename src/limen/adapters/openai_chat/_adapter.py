@@ -31,8 +31,9 @@ class OpenAIChatAdapter(WireAdapter):
 
     - `system` and system messages as `system` (OpenAI: `developer`); user, assistant and tool messages in order; text
       blocks of a message join into one string, a message with images is a list of parts.
-    - `tools` with `strict` only where asked for, `tool_choice`, `parallel_tool_calls`, `response_format` (text,
-      `json_object`, `json_schema`), `temperature`, `top_p`, `stop`, `seed`, `max_tokens` under the row's name.
+    - `tools` with `strict` only where asked for, its schema then closed and all required where the row checks it;
+      `tool_choice`, `parallel_tool_calls`, `response_format` (text, `json_object`, `json_schema`), `temperature`,
+      `top_p`, `stop`, `seed`, `max_tokens` under the row's name.
     - `reasoning_effort` in the row's spelling; `off` only where the row can turn reasoning off.
     - `cache` where the row can ask for it: OpenAI's retention, `cache_control` marks on the system text and the last
       message at OpenRouter and DashScope. `none` holds everywhere: nothing is cached by request.
@@ -47,7 +48,7 @@ class OpenAIChatAdapter(WireAdapter):
 
     Refused before any I/O (`UNSUPPORTED…`, naming the field):
 
-    - what the row lists as refused; strict schemas outside the row's subset, names and counts over its limits;
+    - what the row lists as refused; strict schemas that the row's subset cannot say, names and counts over its limits;
     - efforts outside the model's list, else the row's; `cache` where nothing asks for it;
     - images where the row or the model's facts exclude them, images in system and assistant messages,
       files there and in results;
