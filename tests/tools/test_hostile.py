@@ -1,6 +1,7 @@
 """X1-X5, X8 against values that lie, never end, or are of the right class and wrong inside."""
 
 import asyncio
+import pickle
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from limen.contract import TOOL_CALLS, FrozenDict, ToolResultBlock, remember_sec
 from limen.tools import (
     Deny,
     Invalid,
+    McpToolError,
     NonRecoverableToolError,
     Replace,
     Tool,
@@ -431,3 +433,11 @@ async def test_x3_valid_and_invalid_by_hand() -> None:
     made = Tool("a", "b", {}, echo, validate)
     assert (await one(made, {"n": 1})).content == "[1]"
     assert error_of(await one(made, {})) == ("TOOL_ARGUMENTS_INVALID", "$.n: is missing")
+
+
+def test_e3_errors_are_named_as_they_are_imported() -> None:
+    """E3: tracebacks and logs name the errors by the module that a program imports them from."""
+    raised = (ToolContractError, NonRecoverableToolError, McpToolError)
+
+    assert {error.__module__ for error in raised} == {"limen.tools"}
+    assert isinstance(pickle.loads(pickle.dumps(NonRecoverableToolError("stop"))), NonRecoverableToolError)

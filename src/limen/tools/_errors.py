@@ -20,6 +20,8 @@ class ToolContractError(Exception):
     `code` is `INVALID_TOOL_DEFINITION`, `INVALID_TOOL_BATCH`, `DUPLICATE_TOOL_NAME` or `INVALID_TOOL_CALL`.
     """
 
+    __module__ = "limen.tools"  # the name that a program imports, in tracebacks and logs (E3)
+
     def __init__(self, code: str, message: str = "") -> None:
         super().__init__(f"{code}: {message}" if message else code)
         self.code = code
@@ -31,6 +33,8 @@ class ToolContractError(Exception):
 
 class NonRecoverableToolError(Exception):
     """Raised by a tool or validator to stop the run: it leaves the run unchanged instead of becoming a result (X4)."""
+
+    __module__ = "limen.tools"
 
 
 def bounded(text: str) -> str:

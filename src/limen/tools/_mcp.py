@@ -29,6 +29,8 @@ _PAGES_MAX: Final = 100
 class McpToolError(Exception):
     """An error that the tool of a server answered with; its text is the server's, and becomes the result (X3)."""
 
+    __module__ = "limen.tools"
+
 
 async def connect_mcp(
     registry: ToolRegistry,
