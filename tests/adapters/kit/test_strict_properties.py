@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from limen.adapters.kit import StrictFault, strict_fault, strict_schema
@@ -94,7 +94,7 @@ def value_of(schema: Mapping[str, Any], root: Mapping[str, Any], draw: st.DataOb
 
 
 @pytest.mark.parametrize("subset", ["openai", "deepseek", "anthropic"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(schema=SCHEMAS, draw=st.data())
 def test_x9_a_strict_answer_fits_what_was_asked(subset: str, schema: dict[str, Any], draw: st.DataObject) -> None:
     """X9: a rewritten schema has no fault, is its own rewriting, and allows only what the given one allows."""
