@@ -9,10 +9,14 @@ from collections.abc import Callable
 from types import ModuleType
 
 import _anthropic_reader
+import _cohere_reader
+import _mistral_reader
 import _openai_reader
 from _compare import FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.cohere import CohereAdapter, CohereOptions
+from limen.adapters.mistral import MistralAdapter, MistralOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.contract import LlmAdapter, user
 from limen.testing.server import SCENARIOS, MockProvider
@@ -33,16 +37,26 @@ def anthropic(base_url: str) -> LlmAdapter:
     )
 
 
+def cohere(base_url: str) -> LlmAdapter:
+    return CohereAdapter(CohereOptions(base_url=base_url, api_key="co-witness-0123456789"))
+
+
+def mistral(base_url: str) -> LlmAdapter:
+    return MistralAdapter(MistralOptions(base_url=base_url, api_key="mistral-witness-0123456789"))
+
+
 def witness(mock: MockProvider, wire: str, reader: ModuleType, adapter: Make) -> bool:
     """Compare every script, streamed, spoiled in ways that it survives, and whole; and the turn after its calls."""
     base_url = mock.base_url(wire)
     table = Table(f"{reader.__name__.strip('_').partition('_')[0]} on {wire}")
     for script in SCRIPTS:
+        if script in getattr(reader, "UNSEEN", set()):
+            continue
         for form in FORMS:
             model = f"mock-{script}{form}"
             table.compare(model, judged(reader.streamed(base_url, model), reader), ours(adapter, base_url, model))
         model = f"mock-{script}"
-        if script not in NOT_WHOLE:
+        if script not in NOT_WHOLE | getattr(reader, "NOT_WHOLE", set()):
             whole = f"{model}+whole"
             table.compare(
                 f"{model}, whole", judged(reader.whole(base_url, model), reader), ours(adapter, base_url, whole)
@@ -80,7 +94,14 @@ CODES = {
     "RateLimitError": "RATE_LIMIT",
     "InternalServerError": "SERVER",
     "OverloadedError": "OVERLOADED",
+    "UnauthorizedError": "AUTH",
+    "ForbiddenError": "AUTH",
+    "TooManyRequestsError": "RATE_LIMIT",
+    "HTTPValidationError": "INVALID_REQUEST",
 }
+# Of clients that have one exception for several statuses.
+STATUSES = {400: "INVALID_REQUEST", 401: "AUTH", 403: "AUTH", 404: "HTTP_404", 409: "INVALID_REQUEST", 500: "SERVER"}
+STATUSES |= {429: "RATE_LIMIT"}
 
 
 def failure(reader: ModuleType, base_url: str, model: str) -> tuple[str, str]:
@@ -89,7 +110,9 @@ def failure(reader: ModuleType, base_url: str, model: str) -> tuple[str, str]:
         reader.streamed(base_url, model)
     except Exception as error:
         name = type(error).__name__
-        code = "OVERLOADED" if getattr(error, "status_code", 0) == 529 else CODES.get(name, "?")
+        code = "OVERLOADED" if getattr(error, "status_code", 0) == 529 else CODES.get(name) or STATUSES.get(
+            getattr(error, "status_code", 0), "?"
+        )
         return ("InternalServerError" if code == "OVERLOADED" else name), code
     return "no failure", "?"
 
@@ -99,6 +122,8 @@ def main() -> int:
         agreed = [
             witness(mock, "openai-chat", _openai_reader, openai_chat),
             witness(mock, "anthropic-messages", _anthropic_reader, anthropic),
+            witness(mock, "cohere", _cohere_reader, cohere),
+            witness(mock, "mistral", _mistral_reader, mistral),
         ]
     return 0 if all(agreed) else 1
 

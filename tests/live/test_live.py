@@ -14,6 +14,8 @@ ROUTES = [
     ("deepseek", "DEEPSEEK_API_KEY", "deepseek-v4-flash"),
     ("openai", "OPENAI_API_KEY", "gpt-4.1-nano"),
     ("anthropic", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
+    ("cohere", "COHERE_API_KEY", "command-r7b-12-2024"),
+    ("mistral", "MISTRAL_API_KEY", "mistral-small-latest"),
 ]
 
 ADD = limen.ToolSpec(
@@ -66,3 +68,4 @@ async def test_tool_round_trip(route: str, variable: str, model: str) -> None:
 
 
 ADAPTERS = {"deepseek": "deepseek", "openai": "openai-chat", "anthropic": "anthropic-messages"}
+ADAPTERS |= {"cohere": "cohere", "mistral": "mistral"}
