@@ -61,9 +61,7 @@ def whole(base_url: str, model: str) -> Reading:
     reading = Reading(
         text="".join(part.text for part in parts if part.type == "text"),
         reasoning=(message.tool_plan or "") + "".join(part.thinking for part in parts if part.type == "thinking"),
-        calls=[
-            (call.id, call.function.name, call.function.arguments or "{}") for call in message.tool_calls or []
-        ],
+        calls=[(call.id, call.function.name, call.function.arguments or "{}") for call in message.tool_calls or []],
         end=answer.finish_reason or "",
     )
     if reading.end == "ERROR_TOXIC" and not reading.text:

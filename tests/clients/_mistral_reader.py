@@ -45,9 +45,7 @@ def streamed(base_url: str, model: str, messages: list | None = None) -> Reading
 def whole(base_url: str, model: str) -> Reading:
     """Read an answer that is no stream."""
     with client(base_url) as open_client:
-        answer = open_client.chat.complete(
-            model=model, messages=[{"role": "user", "content": QUESTION}], tools=TOOLS
-        )
+        answer = open_client.chat.complete(model=model, messages=[{"role": "user", "content": QUESTION}], tools=TOOLS)
     choice = answer.choices[0]
     reading = Reading(
         calls=[
@@ -86,7 +84,9 @@ def _count(reading: Reading, usage: object) -> None:
         return
     reading.prompt, reading.output = usage.prompt_tokens, usage.completion_tokens
     details = getattr(usage, "prompt_tokens_details", None)
-    reading.cached = getattr(details, "cached_tokens", None) if not isinstance(details, dict) else details["cached_tokens"]
+    reading.cached = (
+        getattr(details, "cached_tokens", None) if not isinstance(details, dict) else details["cached_tokens"]
+    )
     thought = getattr(usage, "completion_tokens_details", None)
     reading.thought = thought["reasoning_tokens"] if isinstance(thought, dict) else None
 

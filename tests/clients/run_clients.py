@@ -110,8 +110,10 @@ def failure(reader: ModuleType, base_url: str, model: str) -> tuple[str, str]:
         reader.streamed(base_url, model)
     except Exception as error:
         name = type(error).__name__
-        code = "OVERLOADED" if getattr(error, "status_code", 0) == 529 else CODES.get(name) or STATUSES.get(
-            getattr(error, "status_code", 0), "?"
+        code = (
+            "OVERLOADED"
+            if getattr(error, "status_code", 0) == 529
+            else CODES.get(name) or STATUSES.get(getattr(error, "status_code", 0), "?")
         )
         return ("InternalServerError" if code == "OVERLOADED" else name), code
     return "no failure", "?"

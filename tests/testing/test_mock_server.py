@@ -450,7 +450,9 @@ async def test_a_wire_may_decide_by_method_and_path() -> None:
 
     assert (len(streamed.payloads), json.loads(whole.body)["model"]) == (7, "mock-text")
     assert (other.status, wires) == (404, ["path-wire", "path-wire", None])
-    assert "…:streamGenerate, …/v1/messages, …/v2/chat, …/v1/chat/completions, …/chat/completions".encode() in other.body
+    assert (
+        "…:streamGenerate, …/v1/messages, …/v2/chat, …/v1/chat/completions, …/chat/completions".encode() in other.body
+    )
 
 
 async def test_a_server_in_a_thread_that_cannot_start() -> None:
