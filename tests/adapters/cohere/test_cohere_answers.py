@@ -230,7 +230,8 @@ def test_W1_an_error_ends_the_stream_at_once(fields: dict[str, object], code: st
     """With the word ERROR, or with none; what follows is not read, and blocks that are open stay open (C7)."""
     for word in ("ERROR", None):
         opened = message("content-start", 0, content={"type": "text", "text": "a"})
-        found = read(started(), opened, ended(word, usage={"tokens": {"input_tokens": 3}}, **fields), DONE)
+        end = ended(word, usage={"tokens": {"input_tokens": 3}}, **fields)
+        found = read(started(), opened, end, part(1, "text", "late"), DONE)
         failure = found.finish.reason.failure
         assert failure is not None
         assert (failure.code, words in failure.message, failure.phase) == (code, True, "mid-stream")
