@@ -130,6 +130,15 @@ def test_C17_a_limit_cuts_a_call() -> None:
     assert cut.blocks == [ToolCallBlock("add_1", "add", "")]
 
 
+def test_C18_a_delta_without_a_start_says_what_it_is_of() -> None:
+    """A gateway that leaves `content-start` out loses no text."""
+    deltas = [
+        message("content-delta", 0, content={"thinking": "hm"}),
+        message("content-delta", 1, content={"text": "a"}),
+    ]
+    assert read(started(), *deltas, ended(), DONE).blocks == [ReasoningBlock("hm"), TextBlock("a")]
+
+
 def test_C18_the_index_of_a_part_that_has_ended_may_come_again() -> None:
     """One part after the other is plain enough, and the first still counts as an answer."""
     found = read(started(), part(0, "text", "a"), part(0, "text", " "), ended(), DONE)
@@ -139,7 +148,7 @@ def test_C18_the_index_of_a_part_that_has_ended_may_come_again() -> None:
 def test_C13_empty_deltas_open_nothing() -> None:
     """A part without text is no block, whatever the order of its events."""
     nothing = message("content-delta", 5, content={"text": ""})
-    found = read(started(), part(0, "thinking"), nothing, part(1, "text", "", "a"), ended(), DONE)
+    found = read(started(), part(0, "thinking"), nothing, part(1, "text", "", "a", ""), ended(), DONE)
     assert found.blocks == [TextBlock("a")]
 
 
