@@ -48,6 +48,7 @@ FURTHER = {
     "gemini/_replay": "the state of a turn, written by `_translate` and read by `_history`",
     "gemini/_tolerance": "what a plain decode could not read, with a table of the fields beside the answer (C15)",
     "gemini/_usage": "counts of several reports and their sums, too large for `_translate`",
+    "openai_chat/_mistral": "parts that one vendor's server has alone, and its order of turns",
     "anthropic/_slots": "the wire has block events of its own, whose state is too large for `_translate`",
     "anthropic/_tolerance": "what a plain decode could not read, with a table of the fields beside the answer (C15)",
     "anthropic/_usage": "counts of several passes and reports, too large for `_translate`",

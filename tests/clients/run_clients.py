@@ -10,14 +10,18 @@ from dataclasses import replace
 from types import ModuleType
 
 import _anthropic_reader
+import _cohere_reader
 import _gemini_reader
+import _mistral_reader
 import _ollama_reader
 import _openai_reader
 import _sdk_adapters
-from _compare import FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
+from _compare import CODE_OF_STATUS, FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.cohere import CohereAdapter, CohereOptions
 from limen.adapters.gemini import GeminiAdapter, GeminiOptions
+from limen.adapters.mistral import MistralAdapter, MistralOptions
 from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.contract import LlmAdapter, user
@@ -47,17 +51,27 @@ def ollama(base_url: str) -> LlmAdapter:
     return OllamaAdapter(OllamaOptions(base_url=base_url))
 
 
+def cohere(base_url: str) -> LlmAdapter:
+    return CohereAdapter(CohereOptions(base_url=base_url, api_key="co-witness-0123456789"))
+
+
+def mistral(base_url: str) -> LlmAdapter:
+    return MistralAdapter(MistralOptions(base_url=base_url, api_key="mistral-witness-0123456789"))
+
+
 def witness(mock: MockProvider, wire: str, reader: ModuleType, adapter: Make) -> bool:
     """Compare every script, streamed, spoiled in ways that it survives, and whole; and the turn after its calls."""
     base_url = mock.base_url(wire)
     table = Table(f"{reader.__name__.strip('_').partition('_')[0]} on {wire}")
     for script in SCRIPTS:
+        if script in getattr(reader, "SKIPPED", ()):
+            continue
         for form in getattr(reader, "FORMS", FORMS):
             model = f"mock-{script}{form}"
             mine = told(ours(adapter, base_url, model), reader)
             table.compare(model, judged(reader.streamed(base_url, model), reader), mine)
         model = f"mock-{script}"
-        if script not in NOT_WHOLE:
+        if script not in NOT_WHOLE | getattr(reader, "NOT_WHOLE", set()):
             whole = f"{model}+whole"
             mine = told(ours(adapter, base_url, whole), reader)
             table.compare(f"{model}, whole", judged(reader.whole(base_url, model), reader), mine)
@@ -103,7 +117,14 @@ CODES = {
     "RateLimitError": "RATE_LIMIT",
     "InternalServerError": "SERVER",
     "OverloadedError": "OVERLOADED",
+    "UnauthorizedError": "AUTH",
+    "ForbiddenError": "AUTH",
+    "TooManyRequestsError": "RATE_LIMIT",
+    "HTTPValidationError": "INVALID_REQUEST",
 }
+# Of clients that have one exception for several statuses.
+STATUSES = {400: "INVALID_REQUEST", 401: "AUTH", 403: "AUTH", 404: "HTTP_404", 409: "INVALID_REQUEST", 500: "SERVER"}
+STATUSES |= {429: "RATE_LIMIT"}
 
 
 def failure(reader: ModuleType, base_url: str, model: str) -> tuple[str, str]:
@@ -114,7 +135,8 @@ def failure(reader: ModuleType, base_url: str, model: str) -> tuple[str, str]:
         name = type(error).__name__
         if hasattr(reader, "code_of"):
             return name, reader.code_of(error)
-        code = "OVERLOADED" if getattr(error, "status_code", 0) == 529 else CODES.get(name, "?")
+        status = getattr(error, "status_code", 0)
+        code = "OVERLOADED" if status == 529 else CODES.get(name) or CODE_OF_STATUS.get(status, "?")
         return ("InternalServerError" if code == "OVERLOADED" else name), code
     return "no failure", "?"
 
@@ -126,6 +148,8 @@ def main() -> int:
             witness(mock, "anthropic-messages", _anthropic_reader, anthropic),
             witness(mock, "gemini-generate", _gemini_reader, gemini),
             witness(mock, "ollama-chat", _ollama_reader, ollama),
+            witness(mock, "cohere", _cohere_reader, cohere),
+            witness(mock, "mistral", _mistral_reader, mistral),
         ]
     return 0 if all([*agreed, _sdk_adapters.judged()]) else 1
 

@@ -16,6 +16,8 @@ ROUTES = [
     ("anthropic", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
     ("gemini", "GEMINI_API_KEY", "gemini-3-flash-preview"),
     ("ollama-cloud", "OLLAMA_API_KEY", "gpt-oss:20b"),
+    ("cohere", "COHERE_API_KEY", "command-r7b-12-2024"),
+    ("mistral", "MISTRAL_API_KEY", "mistral-small-latest"),
 ]
 
 ADD = limen.ToolSpec(
@@ -73,4 +75,6 @@ ADAPTERS = {
     "anthropic": {"adapter": "anthropic-messages"},
     "gemini": {"adapter": "gemini"},
     "ollama-cloud": {"adapter": "ollama", "dialect": "ollama-cloud"},
+    "cohere": {"adapter": "cohere"},
+    "mistral": {"adapter": "mistral"},
 }

@@ -14,6 +14,7 @@ class MistralEncoder(OpenAIChatEncoder):
     """Mistral's chat completions: those of `OpenAIChatEncoder`, and
 
     - reasoning is a `thinking` part of `content`, streamed and whole; in a whole answer with one, so is the text
+    - a call's later fragments have an empty name
     - an error is `{"object": "error", message, type, param, code}`
     """
 
@@ -29,6 +30,10 @@ class MistralEncoder(OpenAIChatEncoder):
 
     def _reasoned(self, text: str) -> WireEvent:
         return self._delta({"content": (_thinking(text),)})
+
+    def _fragment_of(self, arguments: str) -> Mapping[str, object]:
+        # Recorded 2026-08; Mistral's own client wants a name in every fragment.
+        return {"name": "", "arguments": arguments}
 
     def _message(self) -> dict[str, object]:
         message = super()._message()

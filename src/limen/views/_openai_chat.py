@@ -121,13 +121,16 @@ class OpenAIChatEncoder(SequentialEncoder):
 
     def _call(self, block: OutgoingBlock, arguments: str, *, first: bool) -> list[WireEvent]:
         if not first:
-            fragment = {"index": block.place, "function": {"arguments": arguments}}
+            fragment = {"index": block.place, "function": self._fragment_of(arguments)}
             return [self._delta({"tool_calls": (fragment,)})]
         # Calls are numbered among themselves: a client's list has no gap (serving sheet, 3.3: IndexError on one).
         block.place, self._calls = self._calls, self._calls + 1
         function = {"name": block.name, "arguments": arguments}
         opening = {"index": block.place, "id": block.id, "type": "function", "function": function}
         return [self._delta({"tool_calls": (opening,)})]
+
+    def _fragment_of(self, arguments: str) -> Mapping[str, object]:
+        return {"arguments": arguments}
 
     def _closing(self, word: str) -> list[WireEvent]:
         nothing: Mapping[str, object] = {}

@@ -130,6 +130,15 @@ def test_C17_a_limit_cuts_a_call() -> None:
     assert cut.blocks == [ToolCallBlock("add_1", "add", "")]
 
 
+def test_C18_a_delta_without_a_start_says_what_it_is_of() -> None:
+    """A gateway that leaves `content-start` out loses no text."""
+    deltas = [
+        message("content-delta", 0, content={"thinking": "hm"}),
+        message("content-delta", 1, content={"text": "a"}),
+    ]
+    assert read(started(), *deltas, ended(), DONE).blocks == [ReasoningBlock("hm"), TextBlock("a")]
+
+
 def test_C18_the_index_of_a_part_that_has_ended_may_come_again() -> None:
     """One part after the other is plain enough, and the first still counts as an answer."""
     found = read(started(), part(0, "text", "a"), part(0, "text", " "), ended(), DONE)
@@ -139,7 +148,7 @@ def test_C18_the_index_of_a_part_that_has_ended_may_come_again() -> None:
 def test_C13_empty_deltas_open_nothing() -> None:
     """A part without text is no block, whatever the order of its events."""
     nothing = message("content-delta", 5, content={"text": ""})
-    found = read(started(), part(0, "thinking"), nothing, part(1, "text", "", "a"), ended(), DONE)
+    found = read(started(), part(0, "thinking"), nothing, part(1, "text", "", "a", ""), ended(), DONE)
     assert found.blocks == [TextBlock("a")]
 
 
@@ -230,7 +239,8 @@ def test_W1_an_error_ends_the_stream_at_once(fields: dict[str, object], code: st
     """With the word ERROR, or with none; what follows is not read, and blocks that are open stay open (C7)."""
     for word in ("ERROR", None):
         opened = message("content-start", 0, content={"type": "text", "text": "a"})
-        found = read(started(), opened, ended(word, usage={"tokens": {"input_tokens": 3}}, **fields), DONE)
+        end = ended(word, usage={"tokens": {"input_tokens": 3}}, **fields)
+        found = read(started(), opened, end, part(1, "text", "late"), DONE)
         failure = found.finish.reason.failure
         assert failure is not None
         assert (failure.code, words in failure.message, failure.phase) == (code, True, "mid-stream")

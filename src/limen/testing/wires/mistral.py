@@ -21,7 +21,7 @@ class MistralMock(OpenAIChatMock):
     It has a path of its own, since other hosts of chat completions are asked at the same one.
     """
 
-    name = "mistral"
+    name = encodes = "mistral"
     base_path = "/mistral/v1"
     path = "/v1/chat/completions"
 

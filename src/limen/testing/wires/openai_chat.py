@@ -49,6 +49,8 @@ class OpenAIChatMock:
     base_path = "/v1"
     path = "/chat/completions"
     stream_type = "text/event-stream; charset=utf-8"
+    encodes = _NAME
+    """The wire whose encoder writes the answers."""
 
     def __init__(self, *, counts_unasked: bool = False) -> None:
         self._counts_unasked = counts_unasked
@@ -67,7 +69,7 @@ class OpenAIChatMock:
 
     def events(self, turn: Turn, facts: RequestFacts) -> Sequence[Send]:
         """Return the role chunk, the fragments, the finish chunk, usage and `[DONE]`."""
-        encoding = _encoder(self.name, turn, facts)
+        encoding = _encoder(self.encodes, turn, facts)
         only_calls = bool(turn.parts) and all(isinstance(part, ToolCall) for part in turn.parts)
         sends = sends_of(encoding.begin(call=only_calls))
         if turn.usage is not None and turn.usage_at == "repeated":
@@ -78,7 +80,7 @@ class OpenAIChatMock:
 
     def whole(self, turn: Turn, facts: RequestFacts) -> bytes:
         """Return a `chat.completion` object."""
-        encoding = _encoder(self.name, turn, facts)
+        encoding = _encoder(self.encodes, turn, facts)
         _rest(encoding, turn)
         return encoding.whole().body
 
@@ -89,15 +91,15 @@ class OpenAIChatMock:
 
     def error_body(self, error: ProviderError) -> bytes:
         """Return `{"error": {message, type, param, code}}`."""
-        return _plain(self.name).error_body(error)
+        return _plain(self.encodes).error_body(error)
 
     def error_event(self, error: ProviderError) -> Send:
         """Return a `data:` line whose JSON has a top-level `error`."""
-        return Send("error", _plain(self.name).error_event(error))
+        return Send("error", _plain(self.encodes).error_event(error))
 
     def keep_alive(self) -> bytes:
         """Return an SSE comment."""
-        return _plain(self.name).keep_alive()
+        return _plain(self.encodes).keep_alive()
 
     def broken(self, shape: str) -> Send:
         """Return JSON cut short, `choices` that is no list, or an object nobody documented."""
@@ -110,7 +112,7 @@ class OpenAIChatMock:
 
     def more_text(self, text: str, index: int) -> Sequence[Send]:
         """Return one content chunk; this wire has one text and no block indexes."""
-        encoding = _plain(self.name)
+        encoding = _plain(self.encodes)
         encoding.begin()
         return content_sends(encoding, Turn([Text([text])]), hides_reasoning=False)
 
