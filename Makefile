@@ -34,7 +34,7 @@ test-minimum: ## the default tests with the least versions of all dependencies, 
 checkpoint-05: $(STAMP) ## run the fixture provider's focused test, alone and without a network
 	$(BIN)/python -m pytest tests/fixture/test_provider_adapter.py
 
-test-clients: $(STAMP) ## the official openai and anthropic clients as witnesses, in an environment of their own
+test-clients: $(STAMP) ## the official openai, anthropic and ollama clients as witnesses, in an environment of their own
 	VENV=$(VENV) PYTHON=$(PYTHON) tests/clients/run clients
 
 test-litellm: $(STAMP) ## judge an adapter around litellm with the conformance kit, in an environment of its own

@@ -6,13 +6,16 @@ that nobody documented) is judged from what they report, by the contract's words
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 
 import _anthropic_reader
+import _ollama_reader
 import _openai_reader
 from _compare import FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.contract import LlmAdapter, user
 from limen.testing.server import SCENARIOS, MockProvider
@@ -33,26 +36,30 @@ def anthropic(base_url: str) -> LlmAdapter:
     )
 
 
+def ollama(base_url: str) -> LlmAdapter:
+    return OllamaAdapter(OllamaOptions(base_url=base_url))
+
+
 def witness(mock: MockProvider, wire: str, reader: ModuleType, adapter: Make) -> bool:
     """Compare every script, streamed, spoiled in ways that it survives, and whole; and the turn after its calls."""
     base_url = mock.base_url(wire)
     table = Table(f"{reader.__name__.strip('_').partition('_')[0]} on {wire}")
     for script in SCRIPTS:
-        for form in FORMS:
+        for form in getattr(reader, "FORMS", FORMS):
             model = f"mock-{script}{form}"
-            table.compare(model, judged(reader.streamed(base_url, model), reader), ours(adapter, base_url, model))
+            mine = told(ours(adapter, base_url, model), reader)
+            table.compare(model, judged(reader.streamed(base_url, model), reader), mine)
         model = f"mock-{script}"
         if script not in NOT_WHOLE:
             whole = f"{model}+whole"
-            table.compare(
-                f"{model}, whole", judged(reader.whole(base_url, model), reader), ours(adapter, base_url, whole)
-            )
+            mine = told(ours(adapter, base_url, whole), reader)
+            table.compare(f"{model}, whole", judged(reader.whole(base_url, model), reader), mine)
         if len(SCENARIOS[script].turns) > 1:
             first = limen_response(adapter(base_url), model, [user(QUESTION)])
             history = next_turn(first)
             assert history is not None
             theirs = reader.streamed(base_url, model, reader.follow_up(reader.streamed(base_url, model)))
-            mine = reading_of(limen_response(adapter(base_url), model, history))
+            mine = told(reading_of(limen_response(adapter(base_url), model, history)), reader)
             table.compare(f"{model}, second turn", judged(theirs, reader), mine)
     for fault, raised in reader.STATUSES.items():
         model = f"mock-text+{fault}"
@@ -63,6 +70,13 @@ def witness(mock: MockProvider, wire: str, reader: ModuleType, adapter: Make) ->
 
 def ours(adapter: type, base_url: str, model: str) -> Reading:
     return reading_of(limen_response(adapter(base_url), model, [user(QUESTION)]))
+
+
+def told(reading: Reading, reader: ModuleType) -> Reading:
+    """limen's reading as far as the client tells of it: one reads no ids of calls."""
+    if getattr(reader, "IDS", True):
+        return reading
+    return replace(reading, calls=[("", name, arguments) for _, name, arguments in reading.calls])
 
 
 def judged(reading: Reading, reader: ModuleType) -> Reading:
@@ -89,6 +103,8 @@ def failure(reader: ModuleType, base_url: str, model: str) -> tuple[str, str]:
         reader.streamed(base_url, model)
     except Exception as error:
         name = type(error).__name__
+        if hasattr(reader, "code_of"):
+            return name, reader.code_of(error)
         code = "OVERLOADED" if getattr(error, "status_code", 0) == 529 else CODES.get(name, "?")
         return ("InternalServerError" if code == "OVERLOADED" else name), code
     return "no failure", "?"
@@ -99,6 +115,7 @@ def main() -> int:
         agreed = [
             witness(mock, "openai-chat", _openai_reader, openai_chat),
             witness(mock, "anthropic-messages", _anthropic_reader, anthropic),
+            witness(mock, "ollama-chat", _ollama_reader, ollama),
         ]
     return 0 if all(agreed) else 1
 

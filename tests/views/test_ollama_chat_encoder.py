@@ -90,17 +90,17 @@ def test_text_reasoning_and_calls() -> None:
     ]
     one = {"id": "c1", "function": {"index": 0, "name": "f", "arguments": {"a": 1.5}}}
     two = {"function": {"index": 1, "name": "f", "arguments": {}}}
-    counts = {"prompt_eval_count": 17, "eval_count": 9}
+    end = ending("stop", prompt_eval_count=17, eval_count=9)
 
     assert lines(chunks) == [
         piece(thinking="Hm"),
         piece("So"),
         piece(tool_calls=[one]),
         piece(tool_calls=[two]),
-        ending("stop", **counts),
+        end,
     ]
     message = {"role": "assistant", "content": "So", "thinking": "Hm", "tool_calls": [one, two]}
-    assert whole(chunks) == {**ending("stop", **counts), "message": message}
+    assert whole(chunks) == {**end, "message": message}
 
 
 def test_digits_of_arguments_are_kept() -> None:
@@ -109,6 +109,26 @@ def test_digits_of_arguments_are_kept() -> None:
     chunks = [*call(0, "c", '{"a":\r\n1.50,"b":"\\n"}'), closed(0, "c", ""), Finish(TOOL_CALLS)]
 
     assert b'{"a":  1.50,"b":"\\n"}' in b"".join(event for chunk in chunks for event in one.feed(chunk))
+
+
+def test_line_ends_of_unicode() -> None:
+    """Characters at which some clients end a line are escaped, in texts, arguments and errors."""
+    odd = "a\u2028b\u2029c\x85d"
+    one = encoding()
+    chunks: list[StreamChunk] = [
+        BlockStart(0, "text"),
+        TextDelta(0, odd),
+        BlockEnd(0, TextBlock(odd)),
+        *call(1, "c", f'{{"a":"{odd}"}}'),
+        closed(1, "c", ""),
+        Finish(FinishReason("error", Failure(odd, codes.SERVER))),
+    ]
+    data = [event for chunk in chunks for event in one.feed(chunk)]
+
+    assert [len(event.decode().splitlines()) for event in data] == [1, 1, 1]
+    text, made, error = map(json.loads, data)
+    arguments = made["message"]["tool_calls"][0]["function"]["arguments"]
+    assert (text["message"]["content"], arguments, error["error"]) == (odd, {"a": odd}, odd)
 
 
 def test_interleaved_blocks() -> None:

@@ -76,7 +76,7 @@ class OllamaChatEncoder(WireEncoder):
         # Blocks of one kind by opening: what arrives in others than the first that is open waits for it.
         self._open: dict[str, deque[OutgoingBlock]] = {"text": deque(), "reasoning": deque(), "tool-call": deque()}
         self._calls = 0
-        head = compact(self._head())[:-1]
+        head = _escaped(compact(self._head()))[:-1]
         self._before = b'%b,"message":{"role":"assistant","content":' % head
         self._after = b'},"done":false}\n'
 
@@ -94,7 +94,7 @@ class OllamaChatEncoder(WireEncoder):
 
     def error_event(self, error: WireError) -> bytes:
         """Return a line with the same object."""
-        return compact({"error": error.message}) + b"\n"
+        return _one_line({"error": error.message})
 
     def keep_alive(self) -> bytes:
         """Return a space before the next line, which is white space of its JSON; clients take no blank lines."""
@@ -174,7 +174,7 @@ class OllamaChatEncoder(WireEncoder):
                 held += self._next(self._open[kind])
         message = {"role": "assistant", "content": "".join(self._refusal)}
         body = {**self._head(), "message": message, "done": True, "done_reason": word, **self._counts()}
-        return [*held, WireEvent("finish", compact(body) + b"\n")]
+        return [*held, WireEvent("finish", _one_line(body))]
 
     def _document(self) -> WholeAnswer:
         self._calls = 0
@@ -206,7 +206,19 @@ class OllamaChatEncoder(WireEncoder):
         return {"model": self.model, "created_at": made}
 
     def _line(self, content: bytes, kind: EventKind = "content") -> WireEvent:
-        return WireEvent(kind, b"%b%b%b" % (self._before, content, self._after))
+        return WireEvent(kind, b"%b%b%b" % (self._before, _escaped(content), self._after))
+
+
+def _one_line(value: object) -> bytes:
+    return _escaped(compact(value)) + b"\n"
+
+
+def _escaped(data: bytes) -> bytes:
+    """Escape what is a line end to some clients and none in JSON: httpx, under the official one, splits there."""
+    if b"\xc2\x85" in data or b"\xe2\x80" in data:
+        data = data.replace(b"\xc2\x85", b"\\u0085")
+        data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
+    return data
 
 
 ENCODER: Final = OllamaChatEncoder

@@ -15,8 +15,8 @@ class NdjsonDecoder:
     """One body: `feed` each read in order, then `eof` once; both return the lines that became complete.
 
     Lines are without the ASCII white space around them, blank ones are left out, and one leading byte order mark is
-    dropped. A last line needs no LF. Past `limits.event_bytes` (S2) `failure` is set, what came before is returned, and the
-    next call raises it.
+    dropped. A last line needs no LF. Past `limits.event_bytes` (S2) `failure` is set, what came before is returned, and
+    the next call raises it.
     """
 
     __slots__ = ("_head", "_limit", "_parts", "_size", "_starting", "failure")
