@@ -30,6 +30,8 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
 NAMES = st.text("abcXYZ019_-", min_size=1, max_size=8)
 ARGUMENTS = st.dictionaries(TEXTS, st.one_of(st.none(), st.integers(), TEXTS, st.lists(TEXTS, max_size=2)), max_size=3)
 COUNTS = st.integers(0, 100_000)
+# Line ends of Unicode, which a wire of lines escapes.
+LINE_ENDS = {sign: f"\\u{sign:04x}" for sign in (0x85, 0x2028, 0x2029)}
 KINDS: tuple[BlockType, ...] = ("text", "reasoning", "tool-call")
 
 
@@ -64,7 +66,7 @@ def block_deltas(draw: st.DrawFn, kind: str, index: int, shape: Shape, *, cut: b
         name = draw(NAMES)
         arguments = encoded(draw(ARGUMENTS))
         if shape.whole_calls:
-            return [ToolCallDelta(index, f"call_{index}", name, arguments)]
+            return [ToolCallDelta(index, f"call_{index}", name, arguments.translate(LINE_ENDS))]
         if cut:
             arguments = arguments[: draw(st.integers(1, len(arguments)))]
         fragments = draw(pieces(arguments))

@@ -20,7 +20,7 @@ from limen.contract import (
     codes,
 )
 from limen.views import ENCODERS, WireEncoder, encoder
-from views._streams import Content, Shape, content, cuts, read, streams
+from views._streams import LINE_ENDS, Content, Shape, content, cuts, read, streams
 
 CHAT = "openai-chat"
 MESSAGES = "anthropic-messages"
@@ -40,9 +40,7 @@ def carried(wire: str, said: Content, *, whole: bool) -> Content:
         # A call that was cut is no object, and has no place there.
         said = said._replace(calls=tuple(call for call in said.calls if is_object(call[2])))
     if wire == OLLAMA:
-        # Line ends of Unicode go out escaped there.
-        escapes = {sign: f"\\u{sign:04x}" for sign in (0x85, 0x2028, 0x2029)}
-        said = said._replace(calls=tuple((call[0], call[1], call[2].translate(escapes)) for call in said.calls))
+        said = said._replace(calls=tuple((call[0], call[1], call[2].translate(LINE_ENDS)) for call in said.calls))
     if wire == OLLAMA and said.usage is not None:
         usage = said.usage
         prompt = (usage.input_tokens or 0) + (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
