@@ -92,7 +92,8 @@ def test_a_line_without_an_end_is_bounded() -> None:
     decoder = NdjsonDecoder(Limits(event_bytes=5))
     decoder.feed(b'{"a":1}'[:3])
 
-    assert decoder.feed(b"456\n7\n") == []
+    assert (decoder.feed(b"45"), decoder.failure) == ([], None)
+    assert decoder.feed(b"6") == []
     assert decoder.failure is not None
 
 

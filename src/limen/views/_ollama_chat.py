@@ -141,7 +141,7 @@ class OllamaChatEncoder(SequentialEncoder):
         if whole := [call for call in calls if call is not None]:
             message["tool_calls"] = whole
         body = {**self._head(), "message": message, "done": True, "done_reason": self._word, **self._counts()}
-        return WholeAnswer(compact(body))
+        return WholeAnswer(_escaped(compact(body)))
 
     def _joined(self, kind: str) -> str:
         return "".join(block.text for block in self._sent if block.kind == kind)

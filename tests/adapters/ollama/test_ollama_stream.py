@@ -343,6 +343,24 @@ def test_a_whole_answer(indent: int | None, content_type: str | None) -> None:
     assert read_all_ways(body + b"\r\n\n", content_type=content_type).chunks == found.chunks
 
 
+def test_a_whole_answer_with_objects_on_lines_of_their_own() -> None:
+    """An object inside a whole answer, alone on its line, is no line of a stream."""
+    body = b'{"message":{"content":"","tool_calls":[\n{"function":{"name":"f"}}\n,\n{}\n]},\n"done":true}'
+    named = body.replace(b",\n{}", b"")
+
+    assert read_all_ways(body).code == codes.MALFORMED_RESPONSE
+    assert [block.name for block in read_all_ways(named).response.tool_calls] == ["f"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"message": None}, {"message": {}}])
+def test_a_last_line_without_a_message(fields: dict[str, object]) -> None:
+    """The last line needs no message."""
+    end = json.dumps({"done": True, "done_reason": "stop", **COUNTS, **fields}).encode()
+    found = read_all_ways(line("a") + b'{"message":null,"done":false}\n' + end)
+
+    assert found.chunks[-2:] == [USAGE, Finish(STOP)]
+
+
 @pytest.mark.parametrize("indent", [None, 2])
 def test_a_whole_answer_cut_off(indent: int | None) -> None:
     """A whole answer that ends in the middle is STREAM_CLOSED, wherever it ends (S3, E6)."""

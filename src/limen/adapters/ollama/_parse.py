@@ -66,18 +66,11 @@ def arguments_text(call: WireCall) -> str:
     if text in ("", "null", "[]"):
         return "{}"
     if text.startswith('"'):
-        text = _string(data)
+        text = _STRING.decode(data)
         return text if text.strip() else "{}"
     if not text.startswith("{"):
         raise ValueError(f"the arguments of a tool call are no object: {readable_words(data)}")
     return text
-
-
-def _string(data: bytes) -> str:
-    try:
-        return _STRING.decode(data)
-    except msgspec.DecodeError:
-        return replace_surrogates(_STRING.decode(without_lone_halves(data)))
 
 
 def parse_models(provider: str, body: bytes) -> tuple[ModelInfo, ...]:

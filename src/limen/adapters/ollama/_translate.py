@@ -70,7 +70,6 @@ class Translator:
         if self._ending.word is None:
             # Servers before 2024-06 send none, and a server whose client went away sends "".
             self._facts.notes.append("the answer ended without a done_reason, and counts as a stop")
-            self._ending.add("stop")
         else:
             self._facts.provider_reason = self._ending.word
         failure = self._ending.failure(scrub(replace_surrogates(self._refusal)) or None)
