@@ -10,7 +10,7 @@ import pytest
 
 import limen
 from limen.contract import Assembler, ChunkGrammar, Finish, Response, assemble
-from recording._corpus import TABLE, Row, exceptions, recordings, rows
+from recording._corpus import TABLE, Expected, Row, exceptions, recordings, rows
 
 WIRES = limen.wires()
 ROWS = [row for row in rows() if row.wire in WIRES]
@@ -75,6 +75,13 @@ def found(response: Response) -> dict[str, object]:
     }
 
 
+def finish_of(wanted: Expected, actual: dict[str, object]) -> object:
+    """The kind of a finish word; `completed` (Responses) is said after calls too."""
+    if wanted.finish == "completed" and wanted.tool_calls:
+        return "tool-calls"
+    return FINISHED.get(str(wanted.finish), actual["finish"])
+
+
 def expected(row: Row, actual: dict[str, object]) -> dict[str, object]:
     """What the manifest says; where it says nothing of a part, that part is as it was found."""
     wanted = row.expect
@@ -82,7 +89,7 @@ def expected(row: Row, actual: dict[str, object]) -> dict[str, object]:
         "text": wanted.text_sha256 or actual["text"],
         "reasoning": wanted.reasoning_sha256 or actual["reasoning"],
         "calls": [(call.name, call.arguments_sha256) for call in wanted.tool_calls],
-        "finish": FINISHED.get(str(wanted.finish), actual["finish"]),
+        "finish": finish_of(wanted, actual),
         "usage": wanted.input_tokens is not None,
     }
 
