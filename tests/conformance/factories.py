@@ -3,6 +3,7 @@
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.deepseek import DeepSeekAdapter, DeepSeekOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
+from limen.adapters.openai_responses import OpenAIResponsesAdapter, OpenAIResponsesOptions
 from limen.testing.conformance import Endpoint
 
 
@@ -42,5 +43,18 @@ def anthropic(endpoint: Endpoint) -> AnthropicAdapter:
     return AnthropicAdapter(
         AnthropicOptions(
             base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+        )
+    )
+
+
+def openai_responses(endpoint: Endpoint) -> OpenAIResponsesAdapter:
+    """OpenAI itself, on the wire `openai-responses`."""
+    return OpenAIResponsesAdapter(
+        OpenAIResponsesOptions(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            timeouts=endpoint.timeouts,
+            limits=endpoint.limits,
+            dialect="openai",
         )
     )

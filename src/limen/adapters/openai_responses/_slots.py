@@ -75,7 +75,6 @@ class ReasoningSlot(OpenText):
     """
 
     __slots__ = ("done", "item", "key", "places", "source", "starts")
-    answers = False
 
     def __init__(self, key: int) -> None:
         super().__init__("reasoning")
@@ -85,6 +84,11 @@ class ReasoningSlot(OpenText):
         self.source: PieceKind | None = None
         self.places: list[int] = []
         self.starts: list[int] = []
+
+    @property
+    def answers(self) -> bool:
+        """Tell whether the reasoning is an answer by itself (C12): it holds text that is not blank."""
+        return not self.is_blank
 
     def lengths(self) -> tuple[int, ...]:
         """Return the code points of each part's text; a break stands before every part but the first."""

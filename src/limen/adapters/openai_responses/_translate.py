@@ -301,14 +301,11 @@ class Translator:
             self._name(slot, item, out, final=False)
 
     def _name(self, slot: CallSlot, item: Item | None, out: list[StreamChunk], *, final: bool) -> None:
-        """Open a call once its name and id are there; at its end the item's own id, or a made one, stands in (W4)."""
+        """Open a call once its name and id are there; at its end an id is made where there is none (W4)."""
         if slot.index >= 0:
             return
-        if item is not None:
-            slot.name = slot.name or replace_surrogates(item.name)
-            native = item.call_id or (item.id if final else "")
-        else:
-            native = ""
+        native = "" if item is None else item.call_id
+        slot.name = slot.name or ("" if item is None else replace_surrogates(item.name))
         if not final and not (native and slot.name):
             return
         if not slot.name:
