@@ -132,7 +132,7 @@ def test_an_unknown_specification_is_refused_at_once(bad: str) -> None:
 
 async def test_base_url_of_an_unknown_wire() -> None:
     """A wire that nobody speaks is named, with those that are spoken."""
-    with pytest.raises(ValueError, match="anthropic-messages, openai-chat, not 'telegraph'"):
+    with pytest.raises(ValueError, match="anthropic-messages, openai-chat, openai-responses, not 'telegraph'"):
         MockProvider().base_url("telegraph")
 
 

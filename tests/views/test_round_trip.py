@@ -15,16 +15,18 @@ from limen.contract import (
     TextDelta,
     codes,
 )
-from limen.views import ENCODERS, WireEncoder, encoder
+from limen.views import ENCODERS, EncoderOptions, WireEncoder, encoder
 from views._streams import Shape, content, cuts, read, streams
 
 CHAT = "openai-chat"
 MESSAGES = "anthropic-messages"
-SHAPES = {CHAT: Shape(one_each=True), MESSAGES: Shape(bare_first=True)}
+RESPONSES = "openai-responses"
+SHAPES = {CHAT: Shape(one_each=True), MESSAGES: Shape(bare_first=True), RESPONSES: Shape(bare_first=True)}
+ENDS = (b"event: message_stop", b"data: [DONE]", b"event: response.completed", b"event: response.incomplete")
 
 
 def encoding(wire: str) -> WireEncoder:
-    return encoder(wire, model="some/model", id="answer-1")
+    return encoder(wire, model="some/model", id="answer-1", options=EncoderOptions(unknown_counts="absent"))
 
 
 def streamed(wire: str, chunks: list[StreamChunk]) -> bytes:
@@ -108,7 +110,7 @@ def test_exactly_one_terminal_event(wire: str, data: st.DataObject) -> None:
     encoder_ = encoding(wire)
     before = [event for chunk in chunks for event in encoder_.feed(chunk)]
     after = [event for chunk in chunks for event in encoder_.feed(chunk)]
-    ends = [event for event in before if event.startswith(b"event: message_stop") or event == b"data: [DONE]\n\n"]
+    ends = [event for event in before if event.startswith(ENDS)]
 
     assert (len(ends), before[-1:], after, encoder_.eof()) == (1, ends, [], [])
 

@@ -16,13 +16,39 @@ from limen.adapters import _vendors as vendors
 from limen.adapters._codec import Row
 from limen.adapters._vendors import RESPONSES
 from limen.adapters.kit import NAME, FileRules, ToolIdRule
-from limen.contract import FrozenDict
+from limen.adapters.kit.errors import ErrorRow
+from limen.contract import FrozenDict, codes
 
 UNDOCUMENTED: Final = "its documentation has no such parameter"
 _PDF: Final = frozenset({"application/pdf"})
 # `call_id` is at most 64 characters (API reference, 2026-11) and else free: `/`, `:` and `|` came back as sent [R].
 _IDS: Final = ToolIdRule(max_length=64, alphabet=string.ascii_letters + string.digits + string.punctuation)
 _OPENAI_EFFORTS: Final = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+
+# `error.code` of a failed response, https://platform.openai.com/docs/api-reference/responses/object (2026-11); codes
+# that are not listed here mean on this wire what they mean on every other.
+_ERRORS: Final = (
+    # Invalid prompt: your prompt was flagged as potentially violating our usage policy. [R]
+    ErrorRow(
+        codes.CONTENT_FILTER,
+        words=frozenset({"invalid_prompt"}),
+        sentence=re.compile(r"flagged|violat|usage polic", re.IGNORECASE),
+    ),
+    ErrorRow(codes.TIMEOUT, words=frozenset({"vector_store_timeout"})),
+    ErrorRow(
+        codes.INVALID_REQUEST,
+        words=frozenset(
+            {
+                "invalid_prompt", "data_residency_mismatch", "invalid_image", "invalid_image_format",
+                "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error",
+                "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file",
+                "failed_to_download_image", "image_file_not_found",
+                # 400 "The encrypted content gAAA… could not be verified.": another organization's or model's (Q069)
+                "invalid_encrypted_content",
+            }
+        ),
+    ),
+)  # fmt: skip
 
 
 class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +66,7 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     wire: ClassVar[str] = RESPONSES
+    wire_errors: ClassVar[tuple[ErrorRow, ...]] = _ERRORS
 
     path: str = "/responses"
     models_path: str | None = "/models"

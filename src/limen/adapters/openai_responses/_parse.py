@@ -393,12 +393,11 @@ def _text(data: bytes) -> str:
 def _read(data: bytes, decoder: "msgspec.json.Decoder[S]", what: str | None) -> S:
     """Read a part of an event whose depth was checked; lone halves of surrogate pairs become U+FFFD (S5)."""
     try:
-        return decoder.decode(data)
-    except msgspec.ValidationError as fault:
-        raise malformed(f"{what} of another shape ({fault})", data) from None
-    except (msgspec.DecodeError, RecursionError):
-        pass
-    try:
-        return decoder.decode(without_lone_halves(data))
+        try:
+            return decoder.decode(data)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            return decoder.decode(without_lone_halves(data))
     except (msgspec.DecodeError, RecursionError) as fault:
-        raise malformed(f"{what} that cannot be read ({fault})", data) from None
+        raise malformed(f"{what} of another shape ({fault})", data) from None
