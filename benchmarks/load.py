@@ -1,6 +1,7 @@
 """The load: a mock provider that costs little, on loopback only, with every answer made beforehand.
 
     POST /<case>/v1/chat/completions     the openai-chat wire
+    POST /<case>/v1/responses            the openai-responses wire
     POST /<case>/v1/messages             the anthropic-messages wire
     GET  /stats/<id>                     {"closed": seconds since start, or null}, for the stream with that id
 
@@ -111,6 +112,39 @@ def message_events(case: Case) -> list[str]:
     return [*events, event("message_stop")]
 
 
+def response_events(case: Case) -> list[str]:
+    """The same answer in the Responses wire, with the fields that OpenAI sends on every event."""
+    numbers = iter(range(case.count + 20))
+
+    def event(name: str, **fields: object) -> str:
+        return f"event: {name}\ndata: {dump({'type': name, 'sequence_number': next(numbers), **fields})}\n\n"
+
+    response = {"id": "resp_68a1b2c3d4e5f60718293a4b5c6d7e8f", "object": "response", "model": "gpt-4o-mini-2024-07-18"}
+    call = {"id": "fc_68a1b2c3", "type": "function_call", "call_id": "call_DdmO9pD3xa9XTPNJ", "name": "f"}
+    message = {"id": "msg_68a1b2c3", "type": "message", "role": "assistant", "status": "completed"}
+    place = {"item_id": (call if case.tool else message)["id"], "output_index": 0}
+    events = [event("response.created", response={**response, "status": "in_progress", "output": []})]
+    if case.tool:
+        events.append(event("response.output_item.added", output_index=0, item={**call, "arguments": ""}))
+        parts = arguments(case.count)
+        kind, item = "response.function_call_arguments.delta", {**call, "arguments": "".join(parts)}
+        extra: dict[str, object] = {}
+    else:
+        events.append(event("response.output_item.added", output_index=0, item={**message, "content": []}))
+        parts = texts(case.count)
+        kind, extra = "response.output_text.delta", {"content_index": 0, "logprobs": []}
+        item = {**message, "content": [{"type": "output_text", "text": "".join(parts), "annotations": []}]}
+    events += [event(kind, **place, **extra, delta=part, obfuscation="aB3dE6") for part in parts]
+    events.append(event("response.output_item.done", output_index=0, item=item))
+    usage = {"input_tokens": 19, "output_tokens": case.count, "total_tokens": 19 + case.count}
+    last = {**response, "status": "completed", "output": [item], "usage": usage}
+    return [*events, event("response.completed", response=last)]
+
+
+EVENTS = {"chat": chat_events, "messages": message_events, "responses": response_events}
+WIRES = {"/chat/completions": "chat", "/responses": "responses"}
+
+
 def arguments(count: int) -> list[str]:
     """One valid JSON object in `count` fragments of 20 characters."""
     text = '{"lines":["' + "print(42)\\n" * (count * 2)
@@ -121,7 +155,7 @@ def arguments(count: int) -> list[str]:
 
 def writes(wire: str, case: Case) -> list[bytes]:
     """The answer as the writes that it is sent in."""
-    events = [event.encode() for event in (chat_events(case) if wire == "chat" else message_events(case))]
+    events = [event.encode() for event in EVENTS[wire](case)]
     groups = [b"".join(events[start : start + case.group]) for start in range(0, len(events), case.group)]
     framed = [b"%x\r\n%b\r\n" % (len(group), group) for group in groups]
     framed[-1] += b"0\r\n\r\n"
@@ -168,7 +202,8 @@ class Connection(asyncio.Protocol):
             self.transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
             return
         self.case = Case.parse(path.split("/")[1])
-        key = ("chat" if path.endswith("/chat/completions") else "messages", self.case)
+        wire = next((wire for end, wire in WIRES.items() if path.endswith(end)), "messages")
+        key = (wire, self.case)
         if key not in self.state.answers:
             self.state.answers[key] = writes(*key)
         self.send(self.state.answers[key], 0, self.case)

@@ -15,6 +15,7 @@ PORT = int(os.environ.get("BENCH_PORT", "8931"))
 ROOT = f"http://127.0.0.1:{PORT}"
 CHAT_MODEL, MESSAGES_MODEL = "gpt-4o-mini", "claude-sonnet-4-5"
 Messages = list[dict[str, str]]
+PATHS = {"chat": "chat/completions", "messages": "messages", "responses": "responses"}
 HELLO: Messages = [{"role": "user", "content": "hi"}]
 
 
@@ -62,7 +63,7 @@ class Limen(Subject):
         if case not in self.routes:
             self.routes.add(case)
             self.runtime.register([case], self.adapter(case))
-        model = CHAT_MODEL if self.wire == "chat" else MESSAGES_MODEL
+        model = MESSAGES_MODEL if self.wire == "messages" else CHAT_MODEL
         history = messages or [self.limen.user("hi")]
         options = self.limen.GenerateOptions(provider=case, model=model, messages=history, max_tokens=8192)
         async with self.runtime.stream(options) as stream:
@@ -87,6 +88,17 @@ class LimenMessages(Limen):
         from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 
         return AnthropicAdapter(AnthropicOptions(base_url=f"{ROOT}/{case}", api_key="bench-key"))
+
+
+class LimenResponses(Limen):
+    """The same over the Responses wire."""
+
+    wire = "responses"
+
+    def adapter(self, case: str) -> Any:
+        from limen.adapters.openai_responses import OpenAIResponsesAdapter, OpenAIResponsesOptions
+
+        return OpenAIResponsesAdapter(OpenAIResponsesOptions(base_url=f"{ROOT}/{case}/v1", api_key="bench-key"))
 
 
 class Raw(asyncio.Protocol):
@@ -121,7 +133,7 @@ class Limit(Subject):
         self.idle: list[Raw] = []
 
     def request(self, case: str, messages: Any) -> bytes:
-        path = "chat/completions" if self.wire == "chat" else "messages"
+        path = PATHS[self.wire]
         body = {"model": CHAT_MODEL, "messages": messages or HELLO, "stream": True, "max_tokens": 8192}
         return self.framed(case, path, json.dumps(body, separators=(",", ":")).encode())
 
@@ -174,10 +186,10 @@ class Floor(Limit):
 
         await super().setup()
         self.encode = msgspec.json.encode
-        self.decode, self.text = chat_decoder() if self.wire == "chat" else message_decoder()
+        self.decode, self.text = DECODERS[self.wire]()
 
     def request(self, case: str, messages: Any) -> bytes:
-        path = "chat/completions" if self.wire == "chat" else "messages"
+        path = PATHS[self.wire]
         body = {"model": CHAT_MODEL, "messages": messages or HELLO, "stream": True, "max_tokens": 8192}
         return self.framed(case, path, self.encode(body))
 
@@ -205,6 +217,18 @@ class FloorMessages(Floor):
     """The floor for the Messages wire."""
 
     wire = "messages"
+
+
+class LimitResponses(Limit):
+    """The limit for the Responses wire's bytes."""
+
+    wire = "responses"
+
+
+class FloorResponses(Floor):
+    """The floor for the Responses wire."""
+
+    wire = "responses"
 
 
 def dechunk(buffer: bytes) -> tuple[bytes, bytes]:
@@ -350,6 +374,21 @@ class LiteLLMMessages(LiteLLM):
         yield await self.call(model=model, api_base=base, api_key="bench-key", messages=messages or HELLO, stream=True)
 
 
+def response_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
+    """The same for the Responses wire."""
+    import msgspec
+
+    fields = [("type", str), ("output_index", int | None, None), ("content_index", int | None, None)]
+    event = msgspec.defstruct("Event", [*fields, ("delta", str | None, None)])
+
+    def text(found: Any) -> int:
+        return len(found.delta or "")
+
+    return msgspec.json.Decoder(event).decode, text
+
+
+DECODERS = {"chat": chat_decoder, "messages": message_decoder, "responses": response_decoder}
+
 SUBJECTS: dict[str, type[Subject]] = {
     "limit": Limit,
     "floor": Floor,
@@ -361,4 +400,7 @@ SUBJECTS: dict[str, type[Subject]] = {
     "limen-messages": LimenMessages,
     "anthropic": Anthropic,
     "litellm-messages": LiteLLMMessages,
+    "limit-responses": LimitResponses,
+    "floor-responses": FloorResponses,
+    "limen-responses": LimenResponses,
 }

@@ -630,7 +630,8 @@ class TestBesideTheAnswer:
 
     def test_bad_bytes_in_items_that_are_kept(self) -> None:
         """An item that is kept as it came keeps its bytes but the bad ones (S5)."""
-        item = b'data: {"type":"response.output_item.done","output_index":0,"item":{"type":"web_search_call","q":"\xff"}}\n\n'
+        told = b'{"type":"response.output_item.done","output_index":0,"item":{"type":"web_search_call","q":"\xff"}}'
+        item = b"data: " + told + b"\n\n"
 
         state = read(item + text(1, "a") + ended()).finish.replay_state
 
