@@ -24,6 +24,7 @@ from limen.adapters.kit import (
     without_lone_halves,
 )
 from limen.adapters.openai_responses._wire import (
+    DeltaSeen,
     Event,
     Item,
     ItemKind,
@@ -35,6 +36,7 @@ from limen.adapters.openai_responses._wire import (
     Place,
     ResponseSeen,
     StreamFailed,
+    WireDelta,
     WireEvent,
     WireItem,
     WireItemEvent,
@@ -50,6 +52,7 @@ from limen.contract import loads, replace_surrogates
 
 S = TypeVar("S")
 
+_DELTA: Final = msgspec.json.Decoder(WireDelta)
 _EVENT: Final = msgspec.json.Decoder(WireEvent)
 _KIND: Final = msgspec.json.Decoder(WireKind)
 _WHOLE: Final = msgspec.json.Decoder(WireWhole)
@@ -113,7 +116,7 @@ def malformed(what: str, data: bytes) -> Malformed:
     return Malformed(f"{what}: {readable_words(data[:_QUOTED_BYTES])}")
 
 
-def ordinary(name: str | None, payload: bytes, depth: int) -> WireEvent | None:
+def ordinary(payload: bytes, depth: int) -> WireDelta | None:
     """Read an event that is a delta of text, reasoning or arguments and nothing else, as nearly all are.
 
     Returns `None` for every other event, which `rare` reads. What the fast decoder reads holds no half of a surrogate
@@ -122,12 +125,9 @@ def ordinary(name: str | None, payload: bytes, depth: int) -> WireEvent | None:
     if len(payload) > 2 * depth and payload.count(b"{") + payload.count(b"[") > depth:
         return None
     try:
-        event = _EVENT.decode(payload)
+        return _DELTA.decode(payload)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if event.delta is None or event.type not in DELTAS or event.error or name == "error":
-        return None
-    return event
 
 
 def rare(name: str | None, payload: bytes, depth: int, notes: list[str]) -> Event | StreamFailed | None:
@@ -158,7 +158,7 @@ def _event(name: str | None, payload: bytes, depth: int, notes: list[str]) -> Ev
     if head.error or kind == "error" or name == "error":
         return StreamFailed(payload)
     if kind in DELTAS:
-        return _delta(payload, kind)
+        return _delta(payload, kind, DELTAS[kind])
     if kind in _ENDS:
         return _whole(_read(payload, _WHOLE, kind), _ENDS[kind])
     if kind in _PARTS:
@@ -183,11 +183,13 @@ def _unread(name: str | None, payload: bytes, fault: Exception) -> StreamFailed 
     raise malformed(f"an unreadable event ({fault})", payload)
 
 
-def _delta(payload: bytes, kind: str | None) -> WireEvent:
+def _delta(payload: bytes, name: str | None, kind: PieceKind) -> DeltaSeen:
     try:
-        return loads(payload, _EVENT)
+        event = loads(payload, _EVENT)
     except msgspec.ValidationError as fault:
-        raise malformed(f"{kind} of another shape ({fault})", payload) from None
+        raise malformed(f"{name} of another shape ({fault})", payload) from None
+    part = event.summary_index if kind == "summary" else event.content_index
+    return DeltaSeen(Place(event.output_index, name_of(event.item_id), part or 0), Piece(kind, event.delta or ""))
 
 
 def _place(event: WirePlace, *, summary: bool = False) -> Place:
@@ -257,11 +259,12 @@ def name_of(value: object) -> str:
 
 def _arguments(raw: msgspec.Raw, item: bytes) -> str:
     """Return arguments as they came; some servers send the object itself, whose bytes become the string (C8)."""
-    text = _text(bytes(raw))
-    if text in ("", "null"):
+    data = bytes(raw)
+    if data in (b"", b"null"):
         return ""
-    if text.startswith('"'):
-        return _read(bytes(raw), _STRING, "arguments")
+    if data.startswith(b'"'):
+        return _read(data, _STRING, "arguments")
+    text = _text(without_blanks(data))
     if not text.startswith("{"):
         raise malformed("a tool call whose arguments are neither text nor an object", item)
     return text
@@ -385,7 +388,7 @@ def _is_null(raw: msgspec.Raw) -> bool:
 
 def _text(data: bytes) -> str:
     try:
-        return without_blanks(data).decode()
+        return data.decode()
     except UnicodeDecodeError as fault:
         raise malformed(f"bytes that are not UTF-8 ({fault.reason})", data) from None
 

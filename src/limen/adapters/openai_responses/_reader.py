@@ -34,18 +34,22 @@ class ResponsesReader(BodyReader[SseEvent]):
 
     def _take(self, frames: Sequence[SseEvent], out: list[StreamChunk]) -> None:
         depth, take = self._depth, self._translator.take
+        taken = 0
         try:
             for frame in frames:
-                event = ordinary(frame.event, frame.data, depth)
-                if event is not None:
-                    self.events += 1
+                event = ordinary(frame.data, depth)
+                if event is not None and frame.event != "error":
+                    taken += 1
                     take(event, out)
                     continue
+                self.events, taken = self.events + taken, 0
                 self._take_rare(frame, out)
                 if self.done:
                     break
         except Malformed as fault:
+            self.events, taken = self.events + taken, 0
             self._fail(f"the answer holds {fault}")
+        self.events += taken
 
     def _take_rare(self, frame: SseEvent, out: list[StreamChunk]) -> None:
         event = rare(frame.event, frame.data, self._depth, self.call_facts.notes)

@@ -28,6 +28,7 @@ from limen.adapters.openai_responses._slots import (
     with_sealed,
 )
 from limen.adapters.openai_responses._wire import (
+    DeltaSeen,
     Event,
     Item,
     ItemKind,
@@ -38,7 +39,7 @@ from limen.adapters.openai_responses._wire import (
     PieceSeen,
     Place,
     ResponseSeen,
-    WireEvent,
+    WireDelta,
 )
 from limen.contract import (
     CallFacts,
@@ -95,32 +96,36 @@ class Translator:
         self._last = -1
         # The block of the delta before, and what an event says that is one more of it: this is so for nearly all.
         self._hot: OpenText | OpenCall | None = None
-        self._hot_key: tuple[str | None, int | None, int | None, int | None] = (None, None, None, None)
+        self._hot_key: tuple[str, int, int | None, int | None] = ("", -1, None, None)
 
-    def take(self, event: WireEvent, out: list[StreamChunk]) -> None:
-        """Take a delta of text, reasoning or arguments; this runs once for each token."""
+    def take(self, event: WireDelta, out: list[StreamChunk]) -> None:
+        """Take an ordinary delta of text, reasoning or arguments; this runs once for each token."""
+        hot, text = self._hot, event.delta
         key = (event.type, event.output_index, event.content_index, event.summary_index)
-        text, hot = event.delta, self._hot
-        if hot is not None and text and key == self._hot_key and not hot.ended and not self.blocks.careful:
+        if hot is not None and text and key == self._hot_key:
             hot.parts.append(text)
-            if isinstance(hot, OpenCall):
-                out.append(ToolCallDelta(hot.index, hot.id, None, text))
+            if type(hot) is OpenText:
+                out.append(TextDelta(hot.index, text))
+            elif isinstance(hot, OpenText):
+                out.append(ReasoningDelta(hot.index, text))
             else:
-                out.append((TextDelta if hot.kind == "text" else ReasoningDelta)(hot.index, text))
+                out.append(ToolCallDelta(hot.index, hot.id, None, text))
             return
-        block = self._take(event, out)
-        # An event without an index is found by its id or by what came before, so it is looked for each time.
-        is_open = block is not None and block.index >= 0 and block.parts and event.output_index is not None
+        kind = DELTAS[event.type]
+        part = event.summary_index if kind == "summary" else event.content_index
+        block = self._take(Place(event.output_index, part=part or 0), Piece(kind, text), out)
+        # Whatever ends a block, and what makes the reading careful, forgets this one.
+        is_open = block is not None and block.index >= 0 and block.parts and not self.blocks.careful
         self._hot, self._hot_key = (block, key) if is_open else (None, key)
 
     def take_rare(self, event: Event, out: list[StreamChunk]) -> None:
         """Take any event but a failure; nothing is to be fed after `done` (S6)."""
         match event:
-            case WireEvent():
+            case DeltaSeen():
                 # A delta that the fast decoder could not read may hold half of a surrogate pair (S5).
                 self.blocks.careful = True
                 self._hot = None
-                self.take(event, out)
+                self._take(event.place, event.piece, out)
             case ItemSeen():
                 self._item(event, out)
             case PieceSeen():
@@ -149,12 +154,9 @@ class Translator:
 
     # -- deltas and ends of parts
 
-    def _take(self, event: WireEvent, out: list[StreamChunk]) -> OpenText | OpenCall | None:
-        kind = DELTAS[event.type]
-        part = event.summary_index if kind == "summary" else event.content_index
-        place = Place(event.output_index, event.item_id if isinstance(event.item_id, str) else "", part or 0)
+    def _take(self, place: Place, piece: Piece, out: list[StreamChunk]) -> OpenText | OpenCall | None:
+        kind, text = piece.kind, piece.text
         slot = self._target(place, kind)
-        text = event.delta or ""
         if isinstance(slot, CallSlot):
             if slot.given and not is_object(slot.given):
                 # The start of the arguments stood in the item itself.
@@ -163,8 +165,9 @@ class Translator:
             self.blocks.add_arguments(slot, text, out)
             return slot
         if isinstance(slot, ReasoningSlot):
-            self._reason(slot, Piece(kind, text), place.part, out)
-            return slot
+            self._reason(slot, piece, place.part, out)
+            # A content beside the summary is the same told twice, and is no part of the block.
+            return slot if slot.source == kind else None
         if not isinstance(slot, MessageSlot):
             return None
         if kind == "refusal":

@@ -3,8 +3,8 @@
 Sources of truth, read 2026-11-30: https://platform.openai.com/docs/api-reference/responses and
 `…/responses-streaming` (events, items), SDK 3.57.0, OpenAPI of 2026-08-21.
 
-Null, absent and empty are one thing for every optional field (W2), so every field has a default. The stream's head
-(`WireEvent`) holds no `Raw`: its text must be readable by the standard decoder too (S5). Fields beside the answer
+Null, absent and empty are one thing for every optional field (W2), so every field has a default. Deltas (`WireEvent`)
+hold no `Raw`: their text must be readable by the standard decoder too (S5). Fields beside the answer
 are `Raw` or `object`, so that an odd one costs nothing else (C15).
 """
 
@@ -25,16 +25,35 @@ class Malformed(ValueError):
     """A part of an answer that this wire does not allow; the text says which part, and quotes it."""
 
 
-class WireEvent(msgspec.Struct, frozen=True, gc=False):
-    """Any event of the stream as far as every event is read; `error` is looked for in all of them (W1)."""
+DeltaType: TypeAlias = Literal[
+    "response.output_text.delta",
+    "response.refusal.delta",
+    "response.reasoning_text.delta",
+    "response.reasoning_summary_text.delta",
+    "response.function_call_arguments.delta",
+    "response.custom_tool_call_input.delta",
+]
 
-    type: str | None = None
+
+class WireDelta(msgspec.Struct, frozen=True, gc=False):
+    """A delta with all that nearly every one has, and without an error: its decoder refuses every other event."""
+
+    type: DeltaType
+    output_index: int
+    delta: str
+    content_index: int | None = None
+    summary_index: int | None = None
+    error: None = None
+
+
+class WireEvent(msgspec.Struct, frozen=True, gc=False):
+    """A delta that leaves something out; `item_id` stands in where there is no `output_index`."""
+
     output_index: int | None = None
     content_index: int | None = None
     summary_index: int | None = None
     item_id: object = None
     delta: str | None = None
-    error: object = None
 
 
 class WireKind(msgspec.Struct, frozen=True, gc=False):
@@ -174,6 +193,13 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     part: int = 0
 
 
+class DeltaSeen(msgspec.Struct, frozen=True):
+    """A delta that is not ordinary."""
+
+    place: Place
+    piece: Piece
+
+
 class ItemSeen(msgspec.Struct, frozen=True):
     """An item that begins, or with `done` one that is whole."""
 
@@ -212,4 +238,4 @@ class StreamFailed(msgspec.Struct, frozen=True):
     payload: bytes
 
 
-Event: TypeAlias = WireEvent | ItemSeen | PieceSeen | ResponseSeen
+Event: TypeAlias = DeltaSeen | ItemSeen | PieceSeen | ResponseSeen
