@@ -10,10 +10,12 @@ from types import ModuleType
 
 import _anthropic_reader
 import _openai_reader
+import _responses_reader
 from _compare import FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
+from limen.adapters.openai_responses import OpenAIResponsesAdapter, OpenAIResponsesOptions
 from limen.contract import LlmAdapter, user
 from limen.testing.server import SCENARIOS, MockProvider
 
@@ -31,6 +33,10 @@ def anthropic(base_url: str) -> LlmAdapter:
     return AnthropicAdapter(
         AnthropicOptions(base_url=base_url, api_key="sk-ant-witness-0123456789", default_max_tokens=1024)
     )
+
+
+def openai_responses(base_url: str) -> LlmAdapter:
+    return OpenAIResponsesAdapter(OpenAIResponsesOptions(base_url=base_url, api_key="sk-witness-0123456789"))
 
 
 def witness(mock: MockProvider, wire: str, reader: ModuleType, adapter: Make) -> bool:
@@ -99,6 +105,7 @@ def main() -> int:
         agreed = [
             witness(mock, "openai-chat", _openai_reader, openai_chat),
             witness(mock, "anthropic-messages", _anthropic_reader, anthropic),
+            witness(mock, "openai-responses", _responses_reader, openai_responses),
         ]
     return 0 if all(agreed) else 1
 

@@ -14,6 +14,7 @@ ROUTES = [
     ("deepseek", "DEEPSEEK_API_KEY", "deepseek-v4-flash"),
     ("openai", "OPENAI_API_KEY", "gpt-4.1-nano"),
     ("anthropic", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
+    ("responses", "OPENAI_API_KEY", "gpt-5-nano"),
 ]
 
 ADD = limen.ToolSpec(
@@ -65,4 +66,9 @@ async def test_tool_round_trip(route: str, variable: str, model: str) -> None:
     assert "42" in second.text
 
 
-ADAPTERS = {"deepseek": "deepseek", "openai": "openai-chat", "anthropic": "anthropic-messages"}
+ADAPTERS = {
+    "deepseek": "deepseek",
+    "openai": "openai-chat",
+    "anthropic": "anthropic-messages",
+    "responses": "openai-responses",
+}
