@@ -1,6 +1,7 @@
 """The encoder of `openai-responses`: the events that its clients require, in their order."""
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -53,7 +54,7 @@ REASONING = {"id": "rs_1_0", "type": "reasoning", "summary": [{"type": "summary_
 PART = {"type": "output_text", "text": "a", "annotations": [], "logprobs": []}
 MESSAGE = {"id": "msg_1_1", "type": "message", "status": "completed", "role": "assistant", "content": [PART]}
 CALL = {"id": "fc_1_2", "type": "function_call", "status": "completed", "call_id": "call_1", "name": "f"}
-OUTPUT = [REASONING, MESSAGE, {**CALL, "arguments": '{"x":1}'}]
+OUTPUT: list[Mapping[str, object]] = [REASONING, MESSAGE, {**CALL, "arguments": '{"x":1}'}]
 
 
 def encoding(**options: object) -> WireEncoder:
@@ -79,7 +80,7 @@ def test_the_order_of_a_stream() -> None:
     found = events(encoding(), EVERYTHING)
 
     rs, msg, fc = (
-        {"item_id": item["id"], "output_index": index} for index, item in enumerate((REASONING, MESSAGE, CALL))
+        {"item_id": name, "output_index": index} for index, name in enumerate(("rs_1_0", "msg_1_1", "fc_1_2"))
     )
     summary = {**rs, "summary_index": 0}
     content = {**msg, "content_index": 0}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import msgspec
 import pytest
@@ -41,7 +42,7 @@ def test_every_item_goes_back_in_place() -> None:
     """Sealed reasoning, server tools, unknown items, phases, annotations and calls go back as they came (N4)."""
     cited = {"type": "output_text", "text": "see b", "annotations": [{"type": "url_citation", "url": "u"}]}
     second = {"type": "output_text", "text": "c", "annotations": [], "logprobs": []}
-    items = [
+    items: list[Mapping[str, object]] = [
         reasoning_item(),
         SEARCH,
         message_item("", content=[cited, {"type": "future_part", "x": 1}, second], phase="commentary"),
@@ -158,7 +159,7 @@ def test_items_that_never_ended_have_no_state() -> None:
 
 def test_a_message_without_text_stays_an_item() -> None:
     """A message whose text is empty makes no block, and goes back where it was."""
-    items = [SEARCH, message_item(""), message_item("a", id="msg_2")]
+    items: list[Mapping[str, object]] = [SEARCH, message_item(""), message_item("a", id="msg_2")]
 
     assert sent_back(turn(*items)) == items
 
@@ -248,8 +249,9 @@ def test_a_message_that_begins_inside_another() -> None:
 
 def test_state_of_another_version_counts_as_absent() -> None:
     """Another version, wire or block count is no error: the turn goes out plain, and it is reported."""
-    for change in ({"v": 2}, {"wire": "openai-chat"}, {"blocks": []}):
-        message = edited(turn(message_item("a")), lambda state, change=change: state.update(change))  # type: ignore[misc]
+    changes: list[dict[str, object]] = [{"v": 2}, {"wire": "openai-chat"}, {"blocks": []}]
+    for change in changes:
+        message = edited(turn(message_item("a")), partial(dict.update, **change))
         assert sent_back(message) == [{"role": "assistant", "content": "a"}]
 
 

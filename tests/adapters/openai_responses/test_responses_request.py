@@ -262,8 +262,8 @@ class TestHistory:
     def test_calls_and_results(self) -> None:
         """Calls have no ids of their own without state; results name the call; an error is marked in words."""
         calls = [ToolCallBlock("a", "f", '{"x": 1}'), ToolCallBlock("b", "g", " ")]
-        pictures = [TextBlock("see"), ImageBlock("image/png", PNG)]
-        results = [
+        pictures: list[TextBlock | ImageBlock] = [TextBlock("see"), ImageBlock("image/png", PNG)]
+        results: list[ToolResultBlock | TextBlock] = [
             ToolResultBlock("a", "42", is_error=True),
             ToolResultBlock("b", pictures, is_error=True),
             TextBlock("and?"),

@@ -43,7 +43,7 @@ USAGE = UsageChunk(TokenUsage(input_tokens=3, output_tokens=7))
 
 def blocks_of(body: bytes) -> tuple[object, ...]:
     """The blocks of an answer that succeeded."""
-    return read(body).message.content
+    return tuple(read(body).message.content)
 
 
 def test_text_however_it_is_cut() -> None:

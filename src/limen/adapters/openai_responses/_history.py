@@ -242,7 +242,9 @@ class _Turn:
     def _beside(self, texts: Sequence[str], where: str) -> None:
         if texts:
             read_items(texts, where, blocks=_BLOCKS)
-            self.items += [dict(json_object(text, where)) for text in texts]
+            for text in texts:
+                members: WireItem = dict(json_object(text, where))
+                self.items.append(members)
             self._plain = None
 
     def _block(self, block: ContentBlock, entry: ReplayEntry, path: str, where: str) -> bool:
@@ -296,7 +298,8 @@ class _Turn:
         ]
         if not bare:
             return False
-        self.items = [item for item in self.items if all(item is not one for one in bare)]
+        gone = {id(item) for item in bare}
+        self.items = [item for item in self.items if id(item) not in gone]
         for item in self.items:
             item.pop("id", None)
         return True
