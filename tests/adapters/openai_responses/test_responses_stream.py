@@ -588,6 +588,11 @@ class TestBesideTheAnswer:
         )
 
         assert read_all_ways(whole + ended()).message.content == (TextBlock("a😀b\ufffd"),)
+        thought = b"".join(
+            b'data: {"type":"response.reasoning_text.delta","output_index":0,"content_index":0,"delta":"%b"}\n\n' % part
+            for part in (b"r\\ud83d", b"\\ude00")
+        )
+        assert read(thought + text(1, "a") + ended()).message.content[0] == ReasoningBlock("r😀")
         item = b'data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":'
         told = item + b'[{"type":"output_text","text":"a\\ud83d"}]}}\n\n'
         assert read(told + ended()).message.content == (TextBlock("a\ufffd"),)
