@@ -1,6 +1,7 @@
 """The load: a mock provider that costs little, on loopback only, with every answer made beforehand.
 
     POST /<case>/v1/chat/completions     the openai-chat wire
+    POST /<case>/v1/responses            the openai-responses wire
     POST /<case>/v1/messages             the anthropic-messages wire
     POST /<case>/v1beta/models/…         the gemini-generate wire
     POST /<case>/api/chat                the ollama-chat wire
@@ -178,10 +179,40 @@ def cohere_events(case: Case) -> list[str]:
     return [*events, event("message-end", delta=reason), "data: [DONE]\n\n"]
 
 
+def response_events(case: Case) -> list[str]:
+    """The same answer in the Responses wire, with the fields that OpenAI sends on every event."""
+    numbers = iter(range(case.count + 20))
+
+    def event(name: str, **fields: object) -> str:
+        return f"event: {name}\ndata: {dump({'type': name, 'sequence_number': next(numbers), **fields})}\n\n"
+
+    response = {"id": "resp_68a1b2c3d4e5f60718293a4b5c6d7e8f", "object": "response", "model": "gpt-4o-mini-2024-07-18"}
+    call = {"id": "fc_68a1b2c3", "type": "function_call", "call_id": "call_DdmO9pD3xa9XTPNJ", "name": "f"}
+    message = {"id": "msg_68a1b2c3", "type": "message", "role": "assistant", "status": "completed"}
+    place = {"item_id": (call if case.tool else message)["id"], "output_index": 0}
+    events = [event("response.created", response={**response, "status": "in_progress", "output": []})]
+    if case.tool:
+        events.append(event("response.output_item.added", output_index=0, item={**call, "arguments": ""}))
+        parts = arguments(case.count)
+        kind, item = "response.function_call_arguments.delta", {**call, "arguments": "".join(parts)}
+        extra: dict[str, object] = {}
+    else:
+        events.append(event("response.output_item.added", output_index=0, item={**message, "content": []}))
+        parts = texts(case.count)
+        kind, extra = "response.output_text.delta", {"content_index": 0, "logprobs": []}
+        item = {**message, "content": [{"type": "output_text", "text": "".join(parts), "annotations": []}]}
+    events += [event(kind, **place, **extra, delta=part, obfuscation="aB3dE6") for part in parts]
+    events.append(event("response.output_item.done", output_index=0, item=item))
+    usage = {"input_tokens": 19, "output_tokens": case.count, "total_tokens": 19 + case.count}
+    last = {**response, "status": "completed", "output": [item], "usage": usage}
+    return [*events, event("response.completed", response=last)]
+
+
 # The wire's events for the part of a request's path that names the wire.
 WIRES = {
     "/chat/completions": chat_events,
     "/v1/messages": message_events,
+    "/responses": response_events,
     "/models/": generate_events,
     "/api/chat": ollama_events,
     "/v2/chat": cohere_events,

@@ -54,9 +54,8 @@ def subjects(rows: Iterable[Row], case: str) -> list[str]:
 def baseline(case: str, subject: str) -> str | None:
     """Against whom a subject's ratio is taken: its own wire's floor or limit."""
     name = METRICS[case][2]
-    if name == "floor" and subject.endswith("-ollama"):
-        return "floor-ollama"
-    return f"{name}-messages" if name and (subject.endswith("-messages") or subject == "anthropic") else name
+    suffix = "messages" if subject == "anthropic" else subject.partition("-")[2]
+    return f"{name}-{suffix}" if name and suffix else name
 
 
 def table(rows: list[Row]) -> str:
@@ -91,7 +90,10 @@ def targets(rows: list[Row]) -> list[str]:
             ours, theirs = median(rows, case, mine), median(rows, case, name)
             if ours is not None and theirs:
                 lines.append(f"| {case} | {wire} | {name} | {most:.3g} | {ours / theirs:.3g} |")
-    for wire in ("limen", "limen-messages"):
+        ours, theirs = median(rows, case, "limen-responses"), median(rows, case, f"{against}-responses")
+        if ours is not None and theirs:
+            lines.append(f"| {case} | responses | {against}-responses | {most:.3g} | {ours / theirs:.3g} |")
+    for wire in ("limen", "limen-messages", "limen-responses"):
         five, twenty = median(rows, "tool-5000", wire), median(rows, "tool-20000", wire)
         if five and twenty:
             lines.append(f"| tool growth | {wire} | 5,000 fragments | 4.4 | {twenty / five:.3g} |")

@@ -22,15 +22,16 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 
 OURS = ["limit", "floor", "limen", "limit-messages", "floor-messages", "limen-messages"]
+OURS += ["limit-responses", "floor-responses", "limen-responses"]
 PEERS = ["openai", "litellm", "anthropic", "litellm-messages"]
 REQUIREMENTS = {"openai": ["openai"], "anthropic": ["anthropic"], "litellm": ["litellm"]}
 CASES = ["throughput", "small", "concurrent", "tool-5000", "tool-20000", "history", "memory", "abort", "stall"]
 
 # Cases that say nothing about a subject: nobody leaves the raw socket's stream, and only limen has the limit.
 SKIP = {
-    "abort": {"limit", "floor", "limit-messages", "floor-messages"},
+    "abort": {"limit", "floor", "limit-messages", "floor-messages", "limit-responses", "floor-responses"},
     "stall": set(OURS + PEERS) - {"limen"},
-    "history": {"limit", "limit-messages"},
+    "history": {"limit", "limit-messages", "limit-responses"},
     "memory": {"litellm", "litellm-messages"},
     # LiteLLM takes 50 s for it, and its time for a long tool call grows with its square.
     "concurrent": {"litellm", "litellm-messages"},

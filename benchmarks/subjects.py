@@ -15,8 +15,9 @@ PORT = int(os.environ.get("BENCH_PORT", "8931"))
 ROOT = f"http://127.0.0.1:{PORT}"
 CHAT_MODEL, MESSAGES_MODEL = "gpt-4o-mini", "claude-sonnet-4-5"
 GENERATE_MODEL = "gemini-3-flash-preview"
-MODELS = {"chat": CHAT_MODEL, "messages": MESSAGES_MODEL, "generate": GENERATE_MODEL}
+MODELS = {"messages": MESSAGES_MODEL, "generate": GENERATE_MODEL}
 Messages = list[dict[str, str]]
+PATHS = {"chat": "chat/completions", "messages": "messages", "responses": "responses"}
 HELLO: Messages = [{"role": "user", "content": "hi"}]
 
 
@@ -64,7 +65,7 @@ class Limen(Subject):
         if case not in self.routes:
             self.routes.add(case)
             self.runtime.register([case], self.adapter(case))
-        model = MODELS[self.wire]
+        model = MODELS.get(self.wire, CHAT_MODEL)
         history = messages or [self.limen.user("hi")]
         options = self.limen.GenerateOptions(provider=case, model=model, messages=history, max_tokens=8192)
         async with self.runtime.stream(options) as stream:
@@ -124,6 +125,17 @@ class LimenCohere(Limen):
         return CohereAdapter(CohereOptions(base_url=f"{ROOT}/{case}", api_key="bench-key"))
 
 
+class LimenResponses(Limen):
+    """The same over the Responses wire."""
+
+    wire = "responses"
+
+    def adapter(self, case: str) -> Any:
+        from limen.adapters.openai_responses import OpenAIResponsesAdapter, OpenAIResponsesOptions
+
+        return OpenAIResponsesAdapter(OpenAIResponsesOptions(base_url=f"{ROOT}/{case}/v1", api_key="bench-key"))
+
+
 class Raw(asyncio.Protocol):
     """A connection that keeps the reads and wakes one waiter."""
 
@@ -156,7 +168,7 @@ class Limit(Subject):
         self.idle: list[Raw] = []
 
     def request(self, case: str, messages: Any) -> bytes:
-        path = "chat/completions" if self.wire == "chat" else "messages"
+        path = PATHS[self.wire]
         body = {"model": CHAT_MODEL, "messages": messages or HELLO, "stream": True, "max_tokens": 8192}
         return self.framed(case, path, json.dumps(body, separators=(",", ":")).encode())
 
@@ -228,11 +240,10 @@ class Floor(Limit):
 
         await super().setup()
         self.encode = msgspec.json.encode
-        made = {"chat": chat_decoder, "messages": message_decoder, "generate": generate_decoder}
-        self.decode, self.text = made[self.wire]()
+        self.decode, self.text = DECODERS[self.wire]()
 
     def request(self, case: str, messages: Any) -> bytes:
-        path = "chat/completions" if self.wire == "chat" else "messages"
+        path = PATHS[self.wire]
         body = {"model": CHAT_MODEL, "messages": messages or HELLO, "stream": True, "max_tokens": 8192}
         return self.framed(case, path, self.encode(body))
 
@@ -311,6 +322,18 @@ class FloorOllama(Floor):
             *lines, rest = (rest + body).split(b"\n")
             for line in lines:
                 yield decode(line)
+
+
+class LimitResponses(Limit):
+    """The limit for the Responses wire's bytes."""
+
+    wire = "responses"
+
+
+class FloorResponses(Floor):
+    """The floor for the Responses wire."""
+
+    wire = "responses"
 
 
 def dechunk(buffer: bytes) -> tuple[bytes, bytes]:
@@ -510,6 +533,29 @@ class LiteLLMMessages(LiteLLM):
         yield await self.call(model=model, api_base=base, api_key="bench-key", messages=messages or HELLO, stream=True)
 
 
+def response_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
+    """The same for the Responses wire."""
+    import msgspec
+
+    fields = [("type", str), ("output_index", int | None, None), ("content_index", int | None, None)]
+    event = msgspec.defstruct("Event", [*fields, ("delta", str | None, None)])
+
+    def text(found: Any) -> int:
+        return len(found.delta or "")
+
+    return msgspec.json.Decoder(event).decode, text
+
+
+DECODERS = {
+    "chat": chat_decoder,
+    "messages": message_decoder,
+    "responses": response_decoder,
+    "generate": generate_decoder,
+    "ollama": line_decoder,
+    "cohere": cohere_decoder,
+}
+
+
 SUBJECTS: dict[str, type[Subject]] = {
     "limit": Limit,
     "floor": Floor,
@@ -528,4 +574,7 @@ SUBJECTS: dict[str, type[Subject]] = {
     "litellm-messages": LiteLLMMessages,
     "floor-ollama": FloorOllama,
     "limen-ollama": LimenOllama,
+    "limit-responses": LimitResponses,
+    "floor-responses": FloorResponses,
+    "limen-responses": LimenResponses,
 }

@@ -39,6 +39,7 @@ ADAPTERS: Final = (
     OwnAdapter("litellm", "limen.adapters.library:SPEC"),
     OwnAdapter("cohere", "limen.adapters.cohere:SPEC", "cohere"),
     OwnAdapter("mistral", "limen.adapters.mistral:SPEC", "mistral"),
+    OwnAdapter("openai-responses", "limen.adapters.openai_responses:SPEC", "openai-responses"),
     OwnAdapter("fixture", "limen._file_adapters:FIXTURE"),
     OwnAdapter("cassette", "limen._file_adapters:CASSETTE"),
 )

@@ -51,6 +51,7 @@ FURTHER = {
     "openai_chat/_mistral": "parts that one vendor's server has alone, and its order of turns",
     "anthropic/_slots": "the wire has block events of its own, whose state is too large for `_translate`",
     "anthropic/_tolerance": "what a plain decode could not read, with a table of the fields beside the answer (C15)",
+    "openai_responses/_slots": "the wire has items of its own, whose state is too large for `_translate`",
     "anthropic/_usage": "counts of several passes and reports, too large for `_translate`",
 }
 

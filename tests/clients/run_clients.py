@@ -15,6 +15,7 @@ import _gemini_reader
 import _mistral_reader
 import _ollama_reader
 import _openai_reader
+import _responses_reader
 import _sdk_adapters
 from _compare import CODE_OF_STATUS, FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
@@ -24,6 +25,7 @@ from limen.adapters.gemini import GeminiAdapter, GeminiOptions
 from limen.adapters.mistral import MistralAdapter, MistralOptions
 from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
+from limen.adapters.openai_responses import OpenAIResponsesAdapter, OpenAIResponsesOptions
 from limen.contract import LlmAdapter, user
 from limen.testing.server import SCENARIOS, MockProvider
 
@@ -57,6 +59,10 @@ def cohere(base_url: str) -> LlmAdapter:
 
 def mistral(base_url: str) -> LlmAdapter:
     return MistralAdapter(MistralOptions(base_url=base_url, api_key="mistral-witness-0123456789"))
+
+
+def openai_responses(base_url: str) -> LlmAdapter:
+    return OpenAIResponsesAdapter(OpenAIResponsesOptions(base_url=base_url, api_key="sk-witness-0123456789"))
 
 
 def witness(mock: MockProvider, wire: str, reader: ModuleType, adapter: Make) -> bool:
@@ -122,11 +128,9 @@ CODES = {
     "TooManyRequestsError": "RATE_LIMIT",
     "HTTPValidationError": "INVALID_REQUEST",
 }
+
+
 # Of clients that have one exception for several statuses.
-STATUSES = {400: "INVALID_REQUEST", 401: "AUTH", 403: "AUTH", 404: "HTTP_404", 409: "INVALID_REQUEST", 500: "SERVER"}
-STATUSES |= {429: "RATE_LIMIT"}
-
-
 def failure(reader: ModuleType, base_url: str, model: str) -> tuple[str, str]:
     """The client's exception, and limen's code for such a one."""
     try:
@@ -150,6 +154,7 @@ def main() -> int:
             witness(mock, "ollama-chat", _ollama_reader, ollama),
             witness(mock, "cohere", _cohere_reader, cohere),
             witness(mock, "mistral", _mistral_reader, mistral),
+            witness(mock, "openai-responses", _responses_reader, openai_responses),
         ]
     return 0 if all([*agreed, _sdk_adapters.judged()]) else 1
 

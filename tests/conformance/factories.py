@@ -7,6 +7,7 @@ from limen.adapters.gemini import GeminiAdapter, GeminiOptions
 from limen.adapters.mistral import MistralAdapter, MistralOptions
 from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
+from limen.adapters.openai_responses import OpenAIResponsesAdapter, OpenAIResponsesOptions
 from limen.testing.conformance import Endpoint
 
 
@@ -54,7 +55,10 @@ def gemini(endpoint: Endpoint) -> GeminiAdapter:
     """The Gemini Developer API."""
     return GeminiAdapter(
         GeminiOptions(
-            base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            timeouts=endpoint.timeouts,
+            limits=endpoint.limits,
         )
     )
 
@@ -76,7 +80,10 @@ def cohere(endpoint: Endpoint) -> CohereAdapter:
     """Cohere's chat."""
     return CohereAdapter(
         CohereOptions(
-            base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            timeouts=endpoint.timeouts,
+            limits=endpoint.limits,
         )
     )
 
@@ -85,6 +92,22 @@ def mistral(endpoint: Endpoint) -> MistralAdapter:
     """Mistral's chat completions."""
     return MistralAdapter(
         MistralOptions(
-            base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            timeouts=endpoint.timeouts,
+            limits=endpoint.limits,
+        )
+    )
+
+
+def openai_responses(endpoint: Endpoint) -> OpenAIResponsesAdapter:
+    """OpenAI itself, on the wire `openai-responses`."""
+    return OpenAIResponsesAdapter(
+        OpenAIResponsesOptions(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            timeouts=endpoint.timeouts,
+            limits=endpoint.limits,
+            dialect="openai",
         )
     )

@@ -18,6 +18,7 @@ ROUTES = [
     ("ollama-cloud", "OLLAMA_API_KEY", "gpt-oss:20b"),
     ("cohere", "COHERE_API_KEY", "command-r7b-12-2024"),
     ("mistral", "MISTRAL_API_KEY", "mistral-small-latest"),
+    ("responses", "OPENAI_API_KEY", "gpt-5-nano"),
 ]
 
 ADD = limen.ToolSpec(
@@ -77,4 +78,5 @@ ADAPTERS = {
     "ollama-cloud": {"adapter": "ollama", "dialect": "ollama-cloud"},
     "cohere": {"adapter": "cohere"},
     "mistral": {"adapter": "mistral"},
+    "responses": {"adapter": "openai-responses"},
 }

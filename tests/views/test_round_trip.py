@@ -19,7 +19,7 @@ from limen.contract import (
     TokenUsage,
     codes,
 )
-from limen.views import ENCODERS, WireEncoder, encoder
+from limen.views import ENCODERS, EncoderOptions, WireEncoder, encoder
 from views._streams import Shape, as_carried, content, cuts, read, streams
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +29,7 @@ GEMINI = "gemini-generate"
 OLLAMA = "ollama-chat"
 COHERE = "cohere"
 MISTRAL = "mistral"
+RESPONSES = "openai-responses"
 
 
 def prompt_and_output(usage: TokenUsage) -> TokenUsage:
@@ -85,12 +86,13 @@ SHAPES = {
     ),
     COHERE: Shape(bare_first=True, counts=no_writes, learns=COHERE_LEARNS),
     MISTRAL: Shape(one_each=True),
+    RESPONSES: Shape(bare_first=True),
     MESSAGES: Shape(bare_first=True, whole_cut_calls=False, learns={codes.TIMEOUT: codes.TIMEOUT}),
 }
 
 
 def encoding(wire: str) -> WireEncoder:
-    return encoder(wire, model="some/model", id="answer-1")
+    return encoder(wire, model="some/model", id="answer-1", options=EncoderOptions(unknown_counts="absent"))
 
 
 def streamed(wire: str, chunks: list[StreamChunk]) -> bytes:

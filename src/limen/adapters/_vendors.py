@@ -19,6 +19,7 @@ GENERATE: Final = "gemini-generate"
 OLLAMA_CHAT: Final = "ollama-chat"
 COHERE_CHAT: Final = "cohere"
 MISTRAL_CHAT: Final = "mistral"
+RESPONSES: Final = "openai-responses"
 
 
 class Vendor(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +63,7 @@ UNKNOWN: Final = Vendor()
 
 # https://platform.openai.com/docs/guides/error-codes (2026-08)
 OPENAI: Final = Vendor(
-    addresses=FrozenDict({CHAT: "https://api.openai.com/v1"}),
+    addresses=FrozenDict({CHAT: "https://api.openai.com/v1", RESPONSES: "https://api.openai.com/v1"}),
     keys=("OPENAI_API_KEY",),
     errors=ErrorRules(delays=(_DELAY_IN_TEXT,)),
 )
@@ -131,7 +132,7 @@ MISTRAL: Final = Vendor(
 )
 
 XAI: Final = Vendor(
-    addresses=FrozenDict({CHAT: "https://api.x.ai/v1"}),
+    addresses=FrozenDict({CHAT: "https://api.x.ai/v1", RESPONSES: "https://api.x.ai/v1"}),
     keys=("XAI_API_KEY",),
     errors=ErrorRules(
         # 400 {"code": "invalid-argument", "error": "Incorrect API key provided. …"} [R]
@@ -227,7 +228,13 @@ PERPLEXITY: Final = Vendor(
 )
 
 OPENROUTER: Final = Vendor(
-    addresses=FrozenDict({CHAT: "https://openrouter.ai/api/v1", MESSAGES: "https://openrouter.ai/api"}),
+    addresses=FrozenDict(
+        {
+            CHAT: "https://openrouter.ai/api/v1",
+            MESSAGES: "https://openrouter.ai/api",
+            RESPONSES: "https://openrouter.ai/api/v1",
+        }
+    ),
     keys=("OPENROUTER_API_KEY",),
     errors=ErrorRules(
         rows=(
@@ -296,7 +303,10 @@ NVIDIA: Final = Vendor(
     ),
 )
 
-HUGGINGFACE: Final = Vendor(addresses=FrozenDict({CHAT: "https://router.huggingface.co/v1"}), keys=("HF_TOKEN",))
+HUGGINGFACE: Final = Vendor(
+    addresses=FrozenDict({CHAT: "https://router.huggingface.co/v1", RESPONSES: "https://router.huggingface.co/v1"}),
+    keys=("HF_TOKEN",),
+)
 
 # Servers that run where you put them, at their usual ports.
 OLLAMA: Final = Vendor(
@@ -304,6 +314,7 @@ OLLAMA: Final = Vendor(
         {
             CHAT: "http://localhost:11434/v1",
             MESSAGES: "http://localhost:11434",
+            RESPONSES: "http://localhost:11434/v1",
             OLLAMA_CHAT: "http://localhost:11434",
         }
     ),
@@ -311,12 +322,16 @@ OLLAMA: Final = Vendor(
 )
 OLLAMA_CLOUD: Final = Vendor(addresses=FrozenDict({OLLAMA_CHAT: "https://ollama.com"}), keys=("OLLAMA_API_KEY",))
 VLLM: Final = Vendor(
-    addresses=FrozenDict({CHAT: "http://localhost:8000/v1", MESSAGES: "http://localhost:8000"}),
+    addresses=FrozenDict(
+        {CHAT: "http://localhost:8000/v1", MESSAGES: "http://localhost:8000", RESPONSES: "http://localhost:8000/v1"}
+    ),
     keys=("VLLM_API_KEY",),
 )
 SGLANG: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:30000/v1"}))
 LLAMACPP: Final = Vendor(
-    addresses=FrozenDict({CHAT: "http://localhost:8080/v1", MESSAGES: "http://localhost:8080"}),
+    addresses=FrozenDict(
+        {CHAT: "http://localhost:8080/v1", MESSAGES: "http://localhost:8080", RESPONSES: "http://localhost:8080/v1"}
+    ),
     keys=("LLAMA_API_KEY",),
 )
 LMSTUDIO: Final = Vendor(addresses=FrozenDict({CHAT: "http://localhost:1234/v1"}), keys=("LM_API_TOKEN",))

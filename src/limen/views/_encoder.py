@@ -61,7 +61,8 @@ class EncoderOptions(msgspec.Struct, frozen=True, kw_only=True):
     `created`: seconds since 1970. `usage`: counts in an event of their own at the end (`trailing`, the default), in
     the finish event (`finish`), or nowhere (`none`), for wires where the client chooses. `start_usage`: input counts
     that are known before the answer begins. `fingerprint`: the id of the serving configuration. `request_id`: the
-    answer's id in error bodies.
+    answer's id in error bodies. `unknown_counts`: whether a count that nobody knows is zero, on wires whose clients
+    want a number.
     """
 
     created: int = 0
@@ -69,6 +70,7 @@ class EncoderOptions(msgspec.Struct, frozen=True, kw_only=True):
     start_usage: TokenUsage | None = None
     fingerprint: str | None = None
     request_id: str | None = None
+    unknown_counts: Literal["zero", "absent"] = "zero"
 
 
 class OutgoingBlock:

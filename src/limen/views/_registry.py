@@ -16,6 +16,7 @@ ENCODERS: Final[Mapping[str, str]] = MappingProxyType(
         "ollama-chat": "limen.views._ollama_chat",
         "cohere": "limen.views._cohere",
         "mistral": "limen.views._mistral",
+        "openai-responses": "limen.views._openai_responses",
     }
 )
 """The module of each wire's encoder, which it names `ENCODER`; a new wire is one entry and one file."""

@@ -3,6 +3,7 @@
 - `BodyReader`: a stream of frames or a whole document, told apart (S3); `DepthCheck`, `is_cut_short` … read JSON.
 - `Blocks`: open blocks, their deltas and their ends (C1-C4, C8, S5); `Calls`: tool calls from fragments (W3, W4).
 - `Ending`: finish words, their rank and the outcome (C11, C12, W5).
+- `parse_model_list`: OpenAI's shape of a list of models (R10).
 - `UsageReports`, `first_count`, `uncached`, `with_reasoning`: token counts to disjoint ones (W7).
 - `CallIds`, `OutgoingIds`: made ids and rewritten ids (C9, C10).
 - `RequestWriter`: honoured fields, refusals, `extra` (Q1, Q3, Q8-Q10); `strict_fault`,
@@ -14,6 +15,7 @@
 from limen.adapters.kit._blocks import Blocks, OpenBlock, OpenCall, OpenImage, OpenText, join_halves
 from limen.adapters.kit._body import SSE_FIELD, BodyReader, Framing
 from limen.adapters.kit._calls import DOCUMENT_STARTS, Call, Calls, Fragment, MalformedCall
+from limen.adapters.kit._catalog import parse_model_list
 from limen.adapters.kit._content import (
     NO_FILES,
     FileRules,
@@ -126,6 +128,7 @@ __all__ = [
     "media_type_of",
     "mended",
     "merged",
+    "parse_model_list",
     "read_items",
     "read_lenient",
     "read_state",
