@@ -34,6 +34,7 @@ ADAPTERS: Final = (
     OwnAdapter("openai-chat", "limen.adapters.openai_chat:SPEC", "openai-chat"),
     OwnAdapter("deepseek", "limen.adapters.deepseek:SPEC", "openai-chat"),
     OwnAdapter("anthropic-messages", "limen.adapters.anthropic:SPEC", "anthropic-messages"),
+    OwnAdapter("bedrock", "limen.adapters.bedrock:SPEC", "bedrock-converse"),
     OwnAdapter("fixture", "limen._file_adapters:FIXTURE"),
     OwnAdapter("cassette", "limen._file_adapters:CASSETTE"),
 )

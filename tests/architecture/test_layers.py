@@ -15,7 +15,7 @@ STANDARD = set(sys.stdlib_module_names)
 THIRD_PARTIES = {
     "contract": {"msgspec"},
     "transport": {"msgspec", "httptools", "python_socks"},
-    "adapters": {"msgspec"},
+    "adapters": {"msgspec", "botocore"},
     "runtime": {"msgspec"},
     "fixture": {"msgspec"},
     "recording": {"msgspec"},
@@ -42,6 +42,7 @@ ANATOMY = {
 }
 # A further file of one adapter, with its reason.
 FURTHER = {
+    "bedrock/_slots": "the wire has block events of its own, whose state is too large for `_translate`",
     "anthropic/_slots": "the wire has block events of its own, whose state is too large for `_translate`",
     "anthropic/_tolerance": "what a plain decode could not read, with a table of the fields beside the answer (C15)",
     "anthropic/_usage": "counts of several passes and reports, too large for `_translate`",

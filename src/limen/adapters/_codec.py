@@ -198,6 +198,15 @@ class TakesOwn(Protocol):
         ...
 
 
+@runtime_checkable
+class Locates(Protocol):
+    """A codec whose requests go to different addresses, such as Bedrock's, which has one per region."""
+
+    def address(self, base_url: str, request: WireRequest, credential: object) -> str:
+        """Return the address of one request; `base_url` is the route's. Raises `LlmError` where nothing says it."""
+        ...
+
+
 class RowCodec(ABC, Generic[R]):
     """Base of a wire's codec: all that follows from a row. A wire adds `honours`, `build` and `reader`.
 

@@ -15,6 +15,7 @@ from limen.contract import FrozenDict, codes
 
 CHAT: Final = "openai-chat"
 MESSAGES: Final = "anthropic-messages"
+CONVERSE: Final = "bedrock-converse"
 
 
 class Vendor(msgspec.Struct, frozen=True, kw_only=True):
@@ -266,6 +267,56 @@ NVIDIA: Final = Vendor(
 )
 
 HUGGINGFACE: Final = Vendor(addresses=FrozenDict({CHAT: "https://router.huggingface.co/v1"}), keys=("HF_TOKEN",))
+
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html and botocore's model of bedrock-runtime
+# (1.44.8, read 2026-11-30) [D]: the type stands in the header x-amzn-errortype, in a stream in lower camel case.
+_BEDROCK_TYPES: Final[Mapping[str, tuple[str, ...]]] = FrozenDict(
+    {
+        codes.AUTH: (
+            "accessdeniedexception",
+            "unrecognizedclientexception",
+            "invalidsignatureexception",
+            "expiredtokenexception",
+            "incompletesignature",
+            "missingauthenticationtokenexception",
+        ),
+        codes.TIMEOUT: ("modeltimeoutexception",),
+        codes.OVERLOADED: ("serviceunavailableexception", "modelnotreadyexception"),
+        codes.SERVER: ("internalserverexception", "modelerrorexception", "modelstreamerrorexception"),
+        codes.QUOTA: ("servicequotaexceededexception",),
+    }
+)
+BEDROCK: Final = Vendor(
+    addresses=FrozenDict(
+        {
+            CONVERSE: "https://bedrock-runtime.{region}.amazonaws.com",
+            MESSAGES: "https://bedrock-runtime.{region}.amazonaws.com",
+        }
+    ),
+    keys=("AWS_BEARER_TOKEN_BEDROCK",),
+    errors=ErrorRules(
+        rows=(
+            # 429 "Too many tokens, please wait before trying again." is the rate, no overflow [R]
+            ErrorRow(codes.QUOTA, words=_words("throttlingexception"), sentence=_says("too many tokens per day")),
+            ErrorRow(codes.RATE_LIMIT, words=_words("throttlingexception")),
+            ErrorRow(codes.RATE_LIMIT, sentence=_says("too many (?:tokens|requests), please wait")),
+            # The provided model identifier is invalid. [R]; Could not resolve the foundation model from …;
+            # This model version has reached the end of its life. [R]; … with on-demand throughput isn't supported [D]
+            ErrorRow(
+                codes.MODEL_NOT_FOUND,
+                sentence=_says(
+                    "model identifier is invalid|could not resolve the foundation model|reached the end of its life"
+                    "|on-demand throughput isn.t supported"
+                ),
+            ),
+            ErrorRow(
+                codes.CONTEXT_WINDOW_EXCEEDED,
+                sentence=_says("input is too long|prompt is too long|input tokens exceeded"),
+            ),
+            *(ErrorRow(code, words=_words(*words)) for code, words in _BEDROCK_TYPES.items()),
+        )
+    ),
+)
 
 # Servers that run where you put them, at their usual ports.
 OLLAMA: Final = Vendor(

@@ -1,5 +1,6 @@
 """Framing: bytes to framed payloads, pure `feed()`/`eof()`; no clock, no I/O."""
 
+from limen.transport.framing._eventstream import EventStreamDecoder, EventStreamFrame, HeaderValue
 from limen.transport.framing._sse import SseDecoder, SseEvent
 
-__all__ = ["SseDecoder", "SseEvent"]
+__all__ = ["EventStreamDecoder", "EventStreamFrame", "HeaderValue", "SseDecoder", "SseEvent"]
