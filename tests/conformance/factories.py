@@ -1,6 +1,7 @@
 """How our own adapters are made for the judge; a third party writes the same few lines."""
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.bedrock import BedrockAdapter, BedrockOptions
 from limen.adapters.deepseek import DeepSeekAdapter, DeepSeekOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
 from limen.testing.conformance import Endpoint
@@ -41,6 +42,15 @@ def anthropic(endpoint: Endpoint) -> AnthropicAdapter:
     """Anthropic's messages."""
     return AnthropicAdapter(
         AnthropicOptions(
+            base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
+        )
+    )
+
+
+def bedrock(endpoint: Endpoint) -> BedrockAdapter:
+    """Bedrock's Converse, with an API key."""
+    return BedrockAdapter(
+        BedrockOptions(
             base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
         )
     )

@@ -12,6 +12,7 @@ ENCODERS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "openai-chat": "limen.views._openai_chat",
         "anthropic-messages": "limen.views._anthropic_messages",
+        "bedrock-converse": "limen.views._bedrock_converse",
     }
 )
 """The module of each wire's encoder, which it names `ENCODER`; a new wire is one entry and one file."""

@@ -63,7 +63,7 @@ _WORDS: Final[Mapping[str, FinishMeaning]] = {"content_filtered": "CONTENT_FILTE
 class Translator:
     """One answer in flight: `take` or `take_rare` each event in order; `done` is set with the terminal chunk.
 
-    `stopped` is set by `messageStop`; the answer is complete when `metadata` has come too, or at the end of the body.
+    `stopped` is set by `messageStop`; the answer is complete with the `metadata` behind it, or at the end of the body.
     Raises `Malformed` for an order that the wire does not allow.
     """
 
@@ -115,10 +115,11 @@ class Translator:
                 self._take_item(event)
             case Stopped():
                 self._note_stop(event)
-                self._complete(out)
             case Metadata():
                 self._usage = merged(self._usage, event.usage)
-                self._complete(out)
+                # Counts that come before `messageStop`, as in some recordings, may come again behind it.
+                if self.stopped:
+                    self.finish(out)
             case Started():
                 pass
             case _:
@@ -156,8 +157,8 @@ class Translator:
             slot.data += base64_bytes((None if image.source is None else image.source.bytes) or "", payload)
         else:
             cited = [] if block.citationsContent is None else block.citationsContent.content or []
-            for text in (block.text, *(part.text for part in cited)):
-                self._say(index, text or "", out)
+            for text in filter(None, (block.text, *(part.text for part in cited))):
+                self._say(index, text, out)
 
     def _start_call(self, event: CallStarted, out: list[StreamChunk]) -> None:
         if event.type is not None:
@@ -192,21 +193,19 @@ class Translator:
 
     def _say(self, index: int, text: str, out: list[StreamChunk]) -> None:
         slot = self._by_index.get(index)
-        if slot is None:
-            if not text:
-                return
+        if slot is None or slot.ended:
             slot = TextSlot()
             self._place(index, slot)
-        if not isinstance(slot, TextSlot) or slot.ended:
+        if not isinstance(slot, TextSlot):
             raise Malformed(f"a text for block {index}, which {_state(slot)}")
         self.blocks.add(slot, text, out)
 
     def _reason(self, index: int, delta: WireReasoning, out: list[StreamChunk]) -> None:
         slot = self._by_index.get(index)
-        if slot is None:
+        if slot is None or slot.ended:
             slot = ReasoningSlot()
             self._place(index, slot)
-        if not isinstance(slot, ReasoningSlot) or slot.ended:
+        if not isinstance(slot, ReasoningSlot):
             raise Malformed(f"reasoning for block {index}, which {_state(slot)}")
         self.blocks.add(slot, delta.text or "", out)
         if delta.signature:
@@ -258,11 +257,6 @@ class Translator:
         self._facts.stop_sequence = event.stop_sequence or self._facts.stop_sequence
         if event.word is not None and self._ending.add(event.word):
             self._facts.provider_reason = self._ending.word
-
-    def _complete(self, out: list[StreamChunk]) -> None:
-        """Finish where both events of the end have come; `metadata` came first in some recordings."""
-        if self.stopped and self._usage is not None:
-            self.finish(out)
 
     def finish(self, out: list[StreamChunk]) -> None:
         """Decide the outcome (W5), close what is open, count, finish: the wire is complete."""

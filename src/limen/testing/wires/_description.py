@@ -32,7 +32,7 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     which stop sequence matched. `unknown_events`: what its forward-compatibility rule says of event types that nobody
     documented (C15). `codes`: what the provider's row makes of a fault, where that differs from the contract's general
     judgement. `oddities`: what its hosts send beside its documentation. `tools`: whether requests may hold tools.
-    `counts`: the fields of `TokenUsage` that it reports.
+    `counts`: the fields of `TokenUsage` that it reports. `refusal_words`: whether a refusal has words beside the text.
     """
 
     mock: MockWire
@@ -47,6 +47,7 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     oddities: Sequence[Oddity] = ()
     tools: bool = True
     counts: Collection[str] = TokenUsage.__struct_fields__
+    refusal_words: bool = True
 
     @property
     def name(self) -> str:
