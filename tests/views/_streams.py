@@ -38,10 +38,12 @@ class Shape(NamedTuple):
 
     `one_each`: at most one text and one reasoning block, and all blocks end at the end (wires without block events).
     `bare_first`: a call's first delta has no arguments (wires that open a call with an event of its own).
+    `counts_reasoning`: the wire tells how much of the output was reasoning.
     """
 
     one_each: bool = False
     bare_first: bool = False
+    counts_reasoning: bool = True
 
 
 def encoded(arguments: Mapping[str, object]) -> str:
@@ -87,14 +89,14 @@ def ended(deltas: Sequence[StreamChunk]) -> BlockEnd:
 
 
 @st.composite
-def usages(draw: st.DrawFn) -> TokenUsage:
+def usages(draw: st.DrawFn, shape: Shape) -> TokenUsage:
     output = draw(COUNTS)
     return TokenUsage(
         input_tokens=draw(COUNTS),
         output_tokens=output,
         cache_read_tokens=draw(COUNTS),
         cache_write_tokens=draw(COUNTS),
-        reasoning_tokens=draw(st.none() | st.integers(0, output)),
+        reasoning_tokens=draw(st.none() | st.integers(0, output)) if shape.counts_reasoning else None,
     )
 
 
@@ -112,7 +114,7 @@ def streams(draw: st.DrawFn, shape: Shape) -> list[StreamChunk]:
     cut = reason is MAX_TOKENS
     blocks = [draw(block_deltas(kind, index, shape, cut=cut)) for index, kind in enumerate(kinds)]
     chunks = list(draw(mixed(blocks, kinds, shape)))
-    usage = draw(usages())
+    usage = draw(usages(shape))
     return [*chunks, UsageChunk(usage), Finish(reason)]
 
 

@@ -46,12 +46,14 @@ _ERRORS: Final[Mapping[str, tuple[int, str]]] = {
 # The exceptions that a stream may hold; others are internal there.
 _IN_STREAM: Final[Mapping[int, str]] = {
     400: "validationException",
+    404: "validationException",
     424: "modelStreamErrorException",
     429: "throttlingException",
     503: "serviceUnavailableException",
     529: "serviceUnavailableException",
 }
 _TOO_LONG: Final = "Input is too long for requested model"
+_UNKNOWN: Final = "The provided model identifier is invalid"
 _NOTHING: Final[Mapping[str, object]] = {}
 
 
@@ -102,6 +104,8 @@ class BedrockConverseEncoder(WireEncoder):
         if failure.code == codes.CONTEXT_WINDOW_EXCEEDED and _TOO_LONG not in message:
             # Clients compact their history only on these words.
             message = f"{_TOO_LONG}: {message}"
+        if status == 404 and _UNKNOWN not in message:
+            message = f"{_UNKNOWN}: {message}"
         return WireError(status, message, kind)
 
     def error_body(self, error: WireError) -> bytes:
