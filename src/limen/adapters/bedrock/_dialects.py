@@ -109,8 +109,8 @@ FAMILIES: Final[tuple[tuple[str, Family], ...]] = (
     *((f"{vendor}.", _PLAIN) for vendor in ("nvidia", "stability", "writer")),
 )
 
-# us. eu. apac. jp. au. global. us-gov. ca. … of inference profiles
-_PREFIX: Final = re.compile(r"(?:[a-z]{2,6}|us-gov)\.(?=[a-z0-9]+\.)")
+# Prefixes of inference profiles: https://docs.aws.amazon.com/bedrock/latest/userguide/inference-profiles-support.html
+_PREFIX: Final = re.compile(r"\A(?:us-gov|us|eu|apac|jp|au|ca|sa|me|global)\.")
 
 
 def bare_id(model: str) -> str:

@@ -142,7 +142,7 @@ class BodyReader(ABC, Generic[F]):
         self._take(frames, out)
         failure = self._framing.failure
         if failure is not None and not self._over():
-            if self._is_no_stream() and failure.code != codes.STREAM_CLOSED:
+            if self._is_no_stream():
                 self._refuse()
             else:
                 self._fail(failure.failure.message, failure.code)
