@@ -169,6 +169,8 @@ def known_providers() -> tuple[KnownProvider, ...]:
     Of several rows with the same key, such as a provider's beta, the first one stands for the provider; an adapter
     that stands for single rows is used for these in place of the wire's home.
     """
+    from limen.adapters import RowCodec
+
     found = list(specs())
     alone = {
         (spec.wire.name, dialect): KnownProvider(dialect, spec.name, dialect if place else None, (), None)
@@ -188,6 +190,8 @@ def known_providers() -> tuple[KnownProvider, ...]:
                 rows[place] = row._replace(
                     key_variables=codec.key_variables, base_url=codec.base_url, requires_key=codec.requires_key
                 )
+                if isinstance(codec, RowCodec):
+                    rows[place] = rows[place]._replace(options=codec.row.vendor.options)
     return tuple(rows.values())
 
 

@@ -33,8 +33,9 @@ class OwnAdapter(NamedTuple):
 ADAPTERS: Final = (
     OwnAdapter("openai-chat", "limen.adapters.openai_chat:SPEC", "openai-chat"),
     OwnAdapter("deepseek", "limen.adapters.deepseek:SPEC", "openai-chat"),
-    OwnAdapter("anthropic-messages", "limen.adapters.anthropic:SPEC", "anthropic-messages"),
+    # Before the row of the same name on the Messages wire: the key alone means Converse.
     OwnAdapter("bedrock", "limen.adapters.bedrock:SPEC", "bedrock-converse"),
+    OwnAdapter("anthropic-messages", "limen.adapters.anthropic:SPEC", "anthropic-messages"),
     OwnAdapter("fixture", "limen._file_adapters:FIXTURE"),
     OwnAdapter("cassette", "limen._file_adapters:CASSETTE"),
 )

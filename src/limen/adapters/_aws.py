@@ -170,7 +170,7 @@ def missing_region() -> LlmError:
     """Make the failure of a call that nothing says a region for."""
     return LlmError(
         "nothing says in which region the model is: set region in [routes.x.options], name the model by its ARN, or "
-        "give a profile that has one (AWS_REGION or AWS_DEFAULT_REGION counts where no key is named)",
+        "give a profile that has one (AWS_REGION or AWS_DEFAULT_REGION counts for a route that names no key)",
         codes.INVALID_CONFIG,
         phase="resolve",
     )

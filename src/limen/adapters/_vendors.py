@@ -23,12 +23,14 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True):
 
     `addresses` are base URLs by wire; a wire that is missing has an address of each user's own. `keys` are
     environment variables that people keep the key in, the usual one first. `errors` are judged before the tables that
-    all vendors share.
+    all vendors share. `options` are options of a route that the environment tells, each with its variables, the usual
+    one first; they are read for a route that the environment implies.
     """
 
     addresses: Mapping[str, str] = FrozenDict()
     keys: tuple[str, ...] = ()
     errors: ErrorRules = ErrorRules()
+    options: Mapping[str, tuple[str, ...]] = FrozenDict()
 
 
 def _words(*words: str) -> frozenset[str]:
@@ -294,6 +296,7 @@ BEDROCK: Final = Vendor(
         }
     ),
     keys=("AWS_BEARER_TOKEN_BEDROCK",),
+    options=FrozenDict({"region": ("AWS_REGION", "AWS_DEFAULT_REGION")}),
     errors=ErrorRules(
         rows=(
             # 429 "Too many tokens, please wait before trying again." is the rate, no overflow [R]

@@ -305,7 +305,7 @@ def test_several_results_join_one_turn() -> None:
         Message("user", [TextBlock("x"), ToolResultBlock("t", "3")]),
     )
     turns = json.loads(request(*history, tools=[ADD]).body)["messages"]
-    assert [part for part in turns[0]["content"]] == [{"text": "go"}, {"text": "now"}]
+    assert turns[0]["content"] == [{"text": "go"}, {"text": "now"}]
     assert [next(iter(part)) for part in turns[2]["content"]] == ["toolResult", "text"]
 
 

@@ -276,7 +276,10 @@ def test_work_of_the_provider_is_kept_with_its_result() -> None:
     told = delta(1, toolResult=[{"json": {"a": 1}}]) + closed(1)
     found = read_all_ways(started() + work + answer + told + text(2, "so") + ended("end_turn"))
     use = '{"toolUse":{"toolUseId":"s1","name":"nova_grounding","input":{"query":"x"},"type":"server_tool_use"}}'
-    kept = '{"toolResult":{"toolUseId":"s1","type":"nova_grounding_result","status":"success","content":[{"json":{"a":1}}]}}'
+    kept = (
+        '{"toolResult":{"toolUseId":"s1","type":"nova_grounding_result","status":"success",'
+        '"content":[{"json":{"a":1}}]}}'
+    )
     assert found.response.text == "so"
     assert found.finish.replay_state is not None
     assert found.finish.replay_state["before"] == [use, kept]
