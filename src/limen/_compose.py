@@ -191,7 +191,7 @@ def known_providers() -> tuple[KnownProvider, ...]:
                     key_variables=codec.key_variables, base_url=codec.base_url, requires_key=codec.requires_key
                 )
                 if isinstance(codec, RowCodec):
-                    rows[place] = rows[place]._replace(options=codec.row.vendor.options)
+                    rows[place] = rows[place]._replace(options=codec.option_variables)
     return tuple(rows.values())
 
 

@@ -14,6 +14,7 @@ ROUTES = [
     ("deepseek", "DEEPSEEK_API_KEY", "deepseek-v4-flash"),
     ("openai", "OPENAI_API_KEY", "gpt-4.1-nano"),
     ("anthropic", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
+    ("bedrock", "AWS_BEARER_TOKEN_BEDROCK", "us.amazon.nova-lite-v1:0"),
 ]
 
 ADD = limen.ToolSpec(
@@ -38,7 +39,7 @@ def need(variable: str) -> None:
 async def test_text(route: str, variable: str, model: str) -> None:
     """A real answer comes through as text, usage and one stop."""
     need(variable)
-    async with limen.open_runtime({"routes": {route: {"adapter": ADAPTERS[route], "api_key_env": variable}}}) as llm:
+    async with limen.open_runtime(configured(route, variable)) as llm:
         question = limen.user("Reply with the one word: limen")
         response = await llm.complete(limen.GenerateOptions(route, model, [question], max_tokens=2000))
 
@@ -53,7 +54,7 @@ async def test_text(route: str, variable: str, model: str) -> None:
 async def test_tool_round_trip(route: str, variable: str, model: str) -> None:
     """A real tool call comes back raw, and its result leads to an answer."""
     need(variable)
-    async with limen.open_runtime({"routes": {route: {"adapter": ADAPTERS[route], "api_key_env": variable}}}) as llm:
+    async with limen.open_runtime(configured(route, variable)) as llm:
         messages = [limen.user("What is 20 + 22? Use the tool.")]
         first = await llm.complete(limen.GenerateOptions(route, model, messages, tools=[ADD], max_tokens=2000))
         assert first.message is not None
@@ -65,4 +66,17 @@ async def test_tool_round_trip(route: str, variable: str, model: str) -> None:
     assert "42" in second.text
 
 
-ADAPTERS = {"deepseek": "deepseek", "openai": "openai-chat", "anthropic": "anthropic-messages"}
+ADAPTERS = {
+    "deepseek": "deepseek",
+    "openai": "openai-chat",
+    "anthropic": "anthropic-messages",
+    "bedrock": "bedrock",
+}
+
+
+def configured(route: str, variable: str) -> dict[str, object]:
+    """One route; Bedrock's has a region too."""
+    table: dict[str, object] = {"adapter": ADAPTERS[route], "api_key_env": variable}
+    if route == "bedrock":
+        table["options"] = {"region": os.environ.get("AWS_REGION", "us-east-1")}
+    return {"routes": {route: table}}

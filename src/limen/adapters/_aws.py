@@ -300,5 +300,5 @@ def _speaks(model: WireModel) -> bool:
 
 def _model(provider: str, model: WireModel, model_id: str) -> ModelInfo:
     kinds = model.inputModalities
-    taken = None if kinds is None else tuple(known for kind, known in _MODALITIES if kind in kinds)
-    return ModelInfo(provider, model_id, model.modelName or model_id, input_modalities=taken)
+    taken: list[Literal["text", "image"]] = [known for kind, known in _MODALITIES if kind in (kinds or ())]
+    return ModelInfo(provider, model_id, model.modelName or model_id, input_modalities=None if kinds is None else taken)

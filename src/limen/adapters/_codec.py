@@ -231,6 +231,7 @@ class RowCodec(ABC, Generic[R]):
         self.models_headers: Mapping[str, str] = FrozenDict()
         self.min_timeouts = row.min_timeouts
         self.errors = row.errors
+        self.option_variables: Mapping[str, tuple[str, ...]] = row.vendor.options
         self.auth_headers = frozenset({_auth(row.key_header, "")[0]})
 
     def with_own(self, *, key_header: str | None, errors: Sequence[ErrorMatch]) -> Self:

@@ -10,6 +10,7 @@ from limen.adapters.bedrock import WIRE, BedrockOptions
 from limen.adapters.bedrock._adapter import codec_of
 from limen.contract import (
     MASK,
+    ContentBlock,
     FileBlock,
     ImageBlock,
     JsonSchema,
@@ -95,8 +96,8 @@ def test_every_field() -> None:
 def test_tool_choices() -> None:
     """A choice has the wire's own form; none is Claude's field, and refused for others."""
 
-    def chosen(choice: object, **fields: object) -> object:
-        found = body(tools=[ADD], tool_choice=choice, **fields)
+    def chosen(choice: object) -> object:
+        found = body(tools=[ADD], tool_choice=choice)
         return found["toolConfig"], found.get("additionalModelRequestFields")
 
     assert chosen("auto") == ({"tools": [SPEC], "toolChoice": {"auto": {}}}, None)
@@ -215,9 +216,9 @@ def test_images_and_documents() -> None:
         FileBlock("text/plain", b"no text beside it"),
     ],
 )
-def test_content_that_is_refused(block: object) -> None:
+def test_content_that_is_refused(block: ContentBlock) -> None:
     """Content that the wire has no place for is refused before any I/O, naming the message (Q1)."""
-    code, message = refusal(Message("user", [block]))  # type: ignore[list-item]
+    code, message = refusal(Message("user", [block]))
     assert code == codes.UNSUPPORTED_CONTENT
     assert "messages[0]" in message
 
@@ -235,7 +236,7 @@ def test_fields_that_are_refused() -> None:
         ({"temperature": float("nan")}, codes.INVALID_OPTIONS),
         ({"stop": [str(number) for number in range(2501)]}, codes.UNSUPPORTED),
     ):
-        assert refusal(**fields)[0] == code, fields  # type: ignore[arg-type]
+        assert refusal(**fields)[0] == code, fields
     assert refusal(user(" "))[0] == codes.INVALID_OPTIONS
 
 
