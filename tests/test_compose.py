@@ -470,7 +470,7 @@ def test_a_wire_that_two_distributions_name(tmp_path: Path, monkeypatch: pytest.
         "one-wires 1.0",
         "two-wires 1.0",
     ]
-    assert list(limen.wires()) == ["openai-chat", "anthropic-messages", "signs"]
+    assert list(limen.wires()) == ["openai-chat", "anthropic-messages", "bedrock-converse", "signs"]
     assert _compose.faults() == {
         "chat": "lines_wires:CHAT of one-wires 1.0, which the adapter chat names, has a wire of its own named "
         "'openai-chat', which is the name of limen's"

@@ -27,7 +27,7 @@ def test_wires_lists_every_dialect() -> None:
     """`wires()` names each wire with its dialects."""
     wires = limen.wires()
 
-    assert list(wires) == ["openai-chat", "anthropic-messages"]
+    assert list(wires) == ["openai-chat", "anthropic-messages", "bedrock-converse"]
     assert {"openai", "deepseek", "openrouter", "groq", "azure", "xai", "ollama", "vllm", "generic"} <= {
         *wires["openai-chat"]
     }

@@ -183,8 +183,10 @@ def known_providers() -> tuple[KnownProvider, ...]:
         if spec.wire is None or spec.dialects:
             continue
         for dialect, codec in spec.wire.codecs.items():
-            # A server without a key's variable is known by its name, if it has an address that people agree on.
-            place = codec.key_variables[0] if codec.key_variables else dialect if codec.base_url else None
+            # A server without a key's variable is known by its name, if it has an address that people agree on and
+            # needs no key.
+            keyless = dialect if codec.base_url and not codec.requires_key else None
+            place = codec.key_variables[0] if codec.key_variables else keyless
             if place is not None and place not in rows:
                 row = alone.get((spec.wire.name, dialect)) or KnownProvider(dialect, spec.name, dialect, (), None)
                 rows[place] = row._replace(

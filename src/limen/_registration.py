@@ -33,9 +33,8 @@ class OwnAdapter(NamedTuple):
 ADAPTERS: Final = (
     OwnAdapter("openai-chat", "limen.adapters.openai_chat:SPEC", "openai-chat"),
     OwnAdapter("deepseek", "limen.adapters.deepseek:SPEC", "openai-chat"),
-    # Before the row of the same name on the Messages wire: the key alone means Converse.
-    OwnAdapter("bedrock", "limen.adapters.bedrock:SPEC", "bedrock-converse"),
     OwnAdapter("anthropic-messages", "limen.adapters.anthropic:SPEC", "anthropic-messages"),
+    OwnAdapter("bedrock", "limen.adapters.bedrock:SPEC", "bedrock-converse"),
     OwnAdapter("fixture", "limen._file_adapters:FIXTURE"),
     OwnAdapter("cassette", "limen._file_adapters:CASSETTE"),
 )

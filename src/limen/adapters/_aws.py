@@ -232,6 +232,15 @@ def typed_error(kind: str, body: bytes) -> bytes:
     return msgspec.json.encode({"type": kind, **members})
 
 
+def is_bare_error(body: bytes) -> bool:
+    """Tell whether a body is an error as Amazon writes it, `{"message": …}`, and no answer of the model's."""
+    try:
+        members = _JSON_ERROR.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return "message" in members and "content" not in members and "error" not in members
+
+
 def error_body(headers: Mapping[str, str], body: bytes) -> bytes:
     """Return the body of a failed answer with the type that the header `x-amzn-errortype` says.
 

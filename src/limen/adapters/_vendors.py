@@ -292,7 +292,6 @@ BEDROCK: Final = Vendor(
     addresses=FrozenDict(
         {
             CONVERSE: "https://bedrock-runtime.{region}.amazonaws.com",
-            MESSAGES: "https://bedrock-runtime.{region}.amazonaws.com",
         }
     ),
     keys=("AWS_BEARER_TOKEN_BEDROCK",),
@@ -319,6 +318,12 @@ BEDROCK: Final = Vendor(
             *(ErrorRow(code, words=_words(*words)) for code, words in _BEDROCK_TYPES.items()),
         )
     ),
+)
+
+# Claude by InvokeModel, on Anthropic's wire. No key variable: the key alone means Converse.
+BEDROCK_INVOKE: Final = Vendor(
+    addresses=FrozenDict({MESSAGES: BEDROCK.addresses[CONVERSE]}),
+    errors=BEDROCK.errors,
 )
 
 # Servers that run where you put them, at their usual ports.

@@ -66,6 +66,11 @@ def test_failures() -> None:
     for payload in (b'{"bytes":7}', b'{"bytes":"!!"}', b"{oops"):
         found = invoked(chunk(EVENTS[0]) + raw("chunk", payload))
         assert found.code in (codes.MALFORMED_RESPONSE, codes.STREAM_CLOSED), payload
+    refused = read(b'{"message":"Too many requests, please wait"}', wire=WIRE, dialect="bedrock")
+    assert refused.code == codes.RATE_LIMIT
+    assert read(b"{oops", wire=WIRE, dialect="bedrock").code == codes.MALFORMED_RESPONSE
+    whole = b'{"type":"message","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn"}'
+    assert read(whole, wire=WIRE, dialect="bedrock").response.text == "a"
     page = read(
         b"<html><body>Please sign in here</body></html>", wire=WIRE, dialect="bedrock", content_type="text/html"
     )

@@ -1,10 +1,10 @@
 """One dialect row bound to the wire: everything that an adapter needs and that is no I/O."""
 
-from limen.adapters._aws import FRAMES_MARK, AwsCodec, InvokeFrames, parse_foundation_models
+from limen.adapters._aws import AwsCodec, InvokeFrames, parse_foundation_models
 from limen.adapters._codec import RowCodec
 from limen.adapters.anthropic._dialects import Dialect
 from limen.adapters.anthropic._parse import parse_models
-from limen.adapters.anthropic._reader import MessagesReader
+from limen.adapters.anthropic._reader import InvokeReader, MessagesReader
 from limen.adapters.anthropic._request import DEFAULT_MAX_TOKENS, HONOURS, build_request
 from limen.adapters.kit import BuildContext
 from limen.contract import Effort, FrozenDict, GenerateOptions, IdSeed, Limits, ModelInfo, WireRequest
@@ -46,9 +46,7 @@ class InvokeCodec(AwsCodec[Dialect], MessagesCodec):
     ) -> MessagesReader:
         """Make the reader of one answer."""
         framing = InvokeFrames(limits)
-        made = MessagesReader(framing, self.errors, id_seed=id_seed, limits=limits, content_type=content_type)
-        made.stream_mark = FRAMES_MARK
-        return made
+        return InvokeReader(framing, self.errors, id_seed=id_seed, limits=limits, content_type=content_type)
 
     def parse_models(self, provider: str, body: bytes) -> tuple[ModelInfo, ...]:
         """Read the list of foundation models; anything else is `INVALID_CATALOG`."""

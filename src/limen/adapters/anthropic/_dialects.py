@@ -107,7 +107,7 @@ _ROWS: Final = (
     # its array `anthropic_beta` by https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html
     Dialect(
         name="bedrock",
-        vendor=vendors.BEDROCK,
+        vendor=vendors.BEDROCK_INVOKE,
         key_header="bearer",
         path="/model/{model}/invoke-with-response-stream",
         models_path="/foundation-models?byOutputModality=TEXT&byProvider=anthropic",

@@ -1,7 +1,9 @@
 """Bytes of one answer to chunks: an event stream, or one whole message (S3)."""
 
+import re
 from collections.abc import Sequence
 
+from limen.adapters._aws import FRAMES_MARK, is_bare_error
 from limen.adapters.anthropic._parse import leading_error, ordinary, rare, read_answer
 from limen.adapters.anthropic._translate import Translator
 from limen.adapters.anthropic._wire import Malformed, StreamFailed
@@ -90,3 +92,15 @@ class MessagesReader(BodyReader[SseEvent]):
             self._fail("the answer ended before its JSON was complete", codes.STREAM_CLOSED)
         else:
             self._refuse(f" ({fault})")
+
+
+class InvokeReader(MessagesReader):
+    """The same in Amazon's frames; an error that is the whole body is Amazon's own, `{"message": …}`."""
+
+    stream_mark: "re.Pattern[bytes] | None" = FRAMES_MARK
+
+    def _read_document(self, body: bytes, out: list[StreamChunk]) -> None:
+        if is_bare_error(body):
+            self._fail_with(body)
+        else:
+            super()._read_document(body, out)

@@ -49,7 +49,7 @@ ROWS: Final[Mapping[str, Dialect]] = MappingProxyType({row.name: row for row in 
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
-    """What the models of one family take beyond the fields that all have.
+    """Fields that the models of one family take beyond those that all have.
 
     - `effort`: how an effort goes into `additionalModelRequestFields`; `None` where no field is known. `efforts`: the
       levels, `None` where each model has its own.
