@@ -318,7 +318,7 @@ def test_decode_of_what_is_broken(run: Run, tmp_path: Path) -> None:
         2, "", "limen: INVALID_OPTIONS: none: No such file or directory\n"
     )
     assert run("decode", "--wire", "morse", "body") == Done(
-        2, "", "limen: UNSUPPORTED: there is no wire 'morse'; there are openai-chat, anthropic-messages\n"
+        2, "", "limen: UNSUPPORTED: there is no wire 'morse'; there are openai-chat, anthropic-messages, bedrock-converse\n"
     )
 
 
@@ -697,7 +697,7 @@ def test_check_of_an_unknown_wire(run: Run) -> None:
     done = run("check", "a:b", "--wire", "telegraph")
 
     assert done.code == 2
-    assert "there is no wire 'telegraph' with a description; there are anthropic-messages" in done.err
+    assert "there is no wire 'telegraph' with a description; there are bedrock-converse, anthropic-messages" in done.err
 
 
 def test_check_of_a_wire_of_ones_own(run: Run) -> None:
