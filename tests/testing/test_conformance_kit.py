@@ -141,7 +141,7 @@ async def test_an_adapter_that_yields_nonsense_is_a_finding() -> None:
 
 def test_an_unknown_wire_is_named() -> None:
     """A wire that the kit does not describe is a ValueError that says which it does."""
-    with pytest.raises(ValueError, match=r"anthropic-messages, openai-chat, not 'telegraph'"):
+    with pytest.raises(ValueError, match=r"anthropic-messages, bedrock-converse, openai-chat, not 'telegraph'"):
         wire_named("telegraph")
 
 

@@ -132,7 +132,7 @@ def test_an_unknown_specification_is_refused_at_once(bad: str) -> None:
 
 async def test_base_url_of_an_unknown_wire() -> None:
     """A wire that nobody speaks is named, with those that are spoken."""
-    with pytest.raises(ValueError, match="anthropic-messages, openai-chat, not 'telegraph'"):
+    with pytest.raises(ValueError, match="anthropic-messages, bedrock-converse, openai-chat, not 'telegraph'"):
         MockProvider().base_url("telegraph")
 
 
@@ -450,7 +450,7 @@ async def test_a_wire_may_decide_by_method_and_path() -> None:
 
     assert (len(streamed.payloads), json.loads(whole.body)["model"]) == (7, "mock-text")
     assert (other.status, wires) == (404, ["path-wire", "path-wire", None])
-    assert "…:streamGenerate, …/v1/messages, …/chat/completions".encode() in other.body
+    assert "…:streamGenerate, …/v1/messages, …/converse-stream, …/chat/completions".encode() in other.body
 
 
 async def test_a_server_in_a_thread_that_cannot_start() -> None:

@@ -134,7 +134,7 @@ def test_judging_a_list_of_chunks_needs_no_h11() -> None:
         "print(check_stream(chunks).verdict, len(FAULTS) > 0, 'text' in SCENARIOS, sorted(WIRES))"
     )
 
-    assert python(program) == "pass True True ['anthropic-messages', 'openai-chat']"
+    assert python(program) == "pass True True ['anthropic-messages', 'bedrock-converse', 'openai-chat']"
 
 
 def test_a_server_without_h11_names_the_extra() -> None:
