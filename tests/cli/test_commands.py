@@ -318,7 +318,9 @@ def test_decode_of_what_is_broken(run: Run, tmp_path: Path) -> None:
         2, "", "limen: INVALID_OPTIONS: none: No such file or directory\n"
     )
     assert run("decode", "--wire", "morse", "body") == Done(
-        2, "", "limen: UNSUPPORTED: there is no wire 'morse'; there are openai-chat, anthropic-messages, bedrock-converse\n"
+        2,
+        "",
+        "limen: UNSUPPORTED: there is no wire 'morse'; there are openai-chat, anthropic-messages, bedrock-converse\n",
     )
 
 
