@@ -169,6 +169,8 @@ def known_providers() -> tuple[KnownProvider, ...]:
     Of several rows with the same key, such as a provider's beta, the first one stands for the provider; an adapter
     that stands for single rows is used for these in place of the wire's home.
     """
+    from limen.adapters import RowCodec
+
     found = list(specs())
     alone = {
         (spec.wire.name, dialect): KnownProvider(dialect, spec.name, dialect if place else None, (), None)
@@ -181,8 +183,10 @@ def known_providers() -> tuple[KnownProvider, ...]:
         if spec.wire is None or spec.dialects:
             continue
         for dialect, codec in spec.wire.codecs.items():
-            # A server without a key's variable is known by its name, if it has an address that people agree on.
-            place = codec.key_variables[0] if codec.key_variables else dialect if codec.base_url else None
+            # A server without a key's variable is known by its name, if it has an address that people agree on and
+            # needs no key.
+            keyless = dialect if codec.base_url and not codec.requires_key else None
+            place = codec.key_variables[0] if codec.key_variables else keyless
             # A wire that is named after its provider is that provider's own, and goes before a row of another wire.
             own = spec.wire.name == dialect
             if place is not None and (own or place not in rows):
@@ -190,6 +194,8 @@ def known_providers() -> tuple[KnownProvider, ...]:
                 rows[place] = row._replace(
                     key_variables=codec.key_variables, base_url=codec.base_url, requires_key=codec.requires_key
                 )
+                if isinstance(codec, RowCodec):
+                    rows[place] = rows[place]._replace(options=codec.option_variables)
     return tuple(rows.values())
 
 

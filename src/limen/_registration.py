@@ -40,6 +40,7 @@ ADAPTERS: Final = (
     OwnAdapter("cohere", "limen.adapters.cohere:SPEC", "cohere"),
     OwnAdapter("mistral", "limen.adapters.mistral:SPEC", "mistral"),
     OwnAdapter("openai-responses", "limen.adapters.openai_responses:SPEC", "openai-responses"),
+    OwnAdapter("bedrock", "limen.adapters.bedrock:SPEC", "bedrock-converse"),
     OwnAdapter("fixture", "limen._file_adapters:FIXTURE"),
     OwnAdapter("cassette", "limen._file_adapters:CASSETTE"),
 )

@@ -15,7 +15,7 @@ STANDARD = set(sys.stdlib_module_names)
 THIRD_PARTIES = {
     "contract": {"msgspec"},
     "transport": {"msgspec", "httptools", "python_socks"},
-    "adapters": {"msgspec"},
+    "adapters": {"msgspec", "botocore"},
     "runtime": {"msgspec"},
     "fixture": {"msgspec"},
     "recording": {"msgspec"},
@@ -49,6 +49,7 @@ FURTHER = {
     "gemini/_tolerance": "what a plain decode could not read, with a table of the fields beside the answer (C15)",
     "gemini/_usage": "counts of several reports and their sums, too large for `_translate`",
     "openai_chat/_mistral": "parts that one vendor's server has alone, and its order of turns",
+    "bedrock/_slots": "the wire has block events of its own, whose state is too large for `_translate`",
     "anthropic/_slots": "the wire has block events of its own, whose state is too large for `_translate`",
     "anthropic/_tolerance": "what a plain decode could not read, with a table of the fields beside the answer (C15)",
     "openai_responses/_slots": "the wire has items of its own, whose state is too large for `_translate`",

@@ -1,6 +1,7 @@
 """How our own adapters are made for the judge; a third party writes the same few lines."""
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.bedrock import BedrockAdapter, BedrockOptions
 from limen.adapters.cohere import CohereAdapter, CohereOptions
 from limen.adapters.deepseek import DeepSeekAdapter, DeepSeekOptions
 from limen.adapters.gemini import GeminiAdapter, GeminiOptions
@@ -109,5 +110,14 @@ def openai_responses(endpoint: Endpoint) -> OpenAIResponsesAdapter:
             timeouts=endpoint.timeouts,
             limits=endpoint.limits,
             dialect="openai",
+        )
+    )
+
+
+def bedrock(endpoint: Endpoint) -> BedrockAdapter:
+    """Bedrock's Converse, with an API key."""
+    return BedrockAdapter(
+        BedrockOptions(
+            base_url=endpoint.base_url, api_key=endpoint.api_key, timeouts=endpoint.timeouts, limits=endpoint.limits
         )
     )

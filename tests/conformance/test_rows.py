@@ -5,6 +5,8 @@ import asyncio
 import msgspec
 import pytest
 
+from conformance import factories
+from conformance._invoke_model import InvokeModelMock
 from limen import wires
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.ollama import OllamaAdapter, OllamaOptions
@@ -24,6 +26,7 @@ DIFFERENT: dict[tuple[str, str], dict[str, object]] = {
     (CHAT, "perplexity"): {"mock": OpenAIChatMock(counts_unasked=True), "tools": False},
     (CHAT, "dashscope"): {"codes": {"quota": "RATE_LIMIT"}},
     ("anthropic-messages", "vertex"): {"mock": AnthropicMessagesMock(path=":streamRawPredict")},
+    ("anthropic-messages", "bedrock"): {"mock": InvokeModelMock(), "sse": False, "oddities": ()},
 }
 
 
@@ -52,6 +55,8 @@ def make(wire: str, row: str, endpoint: Endpoint) -> LlmAdapter:
                 dialect=row,
             )
         )
+    if wire == "bedrock-converse":
+        return factories.bedrock(endpoint)
     return AnthropicAdapter(
         AnthropicOptions(
             base_url=endpoint.base_url,

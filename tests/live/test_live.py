@@ -19,6 +19,7 @@ ROUTES = [
     ("cohere", "COHERE_API_KEY", "command-r7b-12-2024"),
     ("mistral", "MISTRAL_API_KEY", "mistral-small-latest"),
     ("responses", "OPENAI_API_KEY", "gpt-5-nano"),
+    ("bedrock", "AWS_BEARER_TOKEN_BEDROCK", "us.amazon.nova-lite-v1:0"),
 ]
 
 ADD = limen.ToolSpec(
@@ -43,7 +44,7 @@ def need(variable: str) -> None:
 async def test_text(route: str, variable: str, model: str) -> None:
     """A real answer comes through as text, usage and one stop."""
     need(variable)
-    async with limen.open_runtime({"routes": {route: {**ADAPTERS[route], "api_key_env": variable}}}) as llm:
+    async with limen.open_runtime(configured(route, variable)) as llm:
         question = limen.user("Reply with the one word: limen")
         response = await llm.complete(limen.GenerateOptions(route, model, [question], max_tokens=2000))
 
@@ -58,7 +59,7 @@ async def test_text(route: str, variable: str, model: str) -> None:
 async def test_tool_round_trip(route: str, variable: str, model: str) -> None:
     """A real tool call comes back raw, and its result leads to an answer."""
     need(variable)
-    async with limen.open_runtime({"routes": {route: {**ADAPTERS[route], "api_key_env": variable}}}) as llm:
+    async with limen.open_runtime(configured(route, variable)) as llm:
         messages = [limen.user("What is 20 + 22? Use the tool.")]
         first = await llm.complete(limen.GenerateOptions(route, model, messages, tools=[ADD], max_tokens=2000))
         assert first.message is not None
@@ -79,4 +80,13 @@ ADAPTERS = {
     "cohere": {"adapter": "cohere"},
     "mistral": {"adapter": "mistral"},
     "responses": {"adapter": "openai-responses"},
+    "bedrock": {"adapter": "bedrock"},
 }
+
+
+def configured(route: str, variable: str) -> dict[str, object]:
+    """One route; Bedrock's has a region too."""
+    table: dict[str, object] = {**ADAPTERS[route], "api_key_env": variable}
+    if route == "bedrock":
+        table["options"] = {"region": os.environ.get("AWS_REGION", "us-east-1")}
+    return {"routes": {route: table}}

@@ -30,7 +30,7 @@ class Capture(NamedTuple):
 def captures() -> list[Capture]:
     """Every capture, by wire and name."""
     found: list[Capture] = []
-    for file in sorted((*FOLDER.glob("*/*.sse"), *FOLDER.glob("*/*.ndjson"), *FOLDER.glob("*/*.json"))):
+    for file in sorted(file for kind in ("sse", "ndjson", "json", "bin") for file in FOLDER.glob(f"*/*.{kind}")):
         _, _, dialect = file.stem.partition(".")
         found.append(Capture(file, file.parent.name, dialect or None))
     return found

@@ -73,4 +73,4 @@ def rows() -> list[Row]:
 def exceptions() -> set[str]:
     """The recordings whose deviations the pages of the wires explain, one by one."""
     pages = (page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("corpus-*.md")))
-    return {name for page in pages for name in re.findall(r"`([a-z0-9-]+--[^`]+\.(?:sse|jsonl?))`", page)}
+    return {name for page in pages for name in re.findall(r"`([a-z0-9-]+--[^`]+\.(?:sse|jsonl?|bin))`", page)}

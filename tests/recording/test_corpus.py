@@ -13,11 +13,20 @@ from limen.contract import Assembler, ChunkGrammar, Finish, Response, assemble
 from recording._corpus import TABLE, Row, exceptions, recordings, rows
 
 WIRES = limen.wires()
-ROWS = [row for row in rows() if row.wire in WIRES]
+# A wire of the manifest that is a row of another wire here.
+ROW_OF = {"bedrock-invoke-anthropic": ("anthropic-messages", "bedrock")}
+ROWS = [row for row in rows() if row.wire in WIRES or row.wire in ROW_OF]
+NAMES = sorted({*WIRES, *ROW_OF})
 EXPLAINED = exceptions()
 CUTS = 3
 # Fewer recordings of a wire than this are a folder that is not whole.
-FEWEST = {"ollama-chat": 12, "cohere": 16, "mistral": 31}
+FEWEST = {
+    "ollama-chat": 12,
+    "cohere": 16,
+    "mistral": 31,
+    "bedrock-converse": 31,
+    "bedrock-invoke-anthropic": 12,
+}
 
 pytestmark = pytest.mark.skipif(recordings() is None, reason="no recordings: set LIMEN_RECORDINGS to their folder")
 
@@ -26,14 +35,20 @@ FINISHED = {
     **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "completed"), "stop"),
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call"), "tool-calls"),
     **dict.fromkeys(("length", "max_tokens"), "max-tokens"),
-    **dict.fromkeys(("refusal", "content_filter"), "CONTENT_FILTER"),
+    **dict.fromkeys(("refusal", "content_filter", "guardrail_intervened"), "CONTENT_FILTER"),
     "COMPLETE": "stop",
     "TOOL_CALL": "tool-calls",
     "MAX_TOKENS": "max-tokens",
 }
 
 
+def wire_of(row: Row) -> str:
+    return ROW_OF[row.wire][0] if row.wire in ROW_OF else row.wire
+
+
 def dialect_of(row: Row) -> str | None:
+    if row.wire in ROW_OF:
+        return ROW_OF[row.wire][1]
     names = {"alibaba": "dashscope", "moonshotai": "moonshot", "ollama-cloud": "ollama", "vertex-anthropic": "vertex"}
     dialect = names.get(row.provider, row.provider)
     return dialect if dialect in WIRES[row.wire] else None
@@ -43,7 +58,7 @@ def response_of(row: Row, reads: list[bytes]) -> Response:
     """The whole answer, its chunks checked against the grammar."""
     grammar, assembler = ChunkGrammar(), Assembler()
     finish: Finish | None = None
-    for chunk in limen.iter_chunks(row.wire, reads, dialect=dialect_of(row)):
+    for chunk in limen.iter_chunks(wire_of(row), reads, dialect=dialect_of(row)):
         grammar.feed(chunk)
         assembler.feed(chunk)
         finish = chunk if isinstance(chunk, Finish) else finish
@@ -101,7 +116,7 @@ def cut(body: bytes, seed: int) -> list[bytes]:
     return [body[begin:end] for begin, end in itertools.pairwise(cuts)]
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
+@pytest.mark.parametrize("wire", NAMES)
 def test_recorded_answers_are_the_manifests(wire: str) -> None:
     """Text, reasoning, calls, finish and usage of each, whole and at random cuts; exceptions stand in docs (C16)."""
     counts = TABLE[wire] = Counter(answers=0, errors=0, exceptions=0, reads=0, bytes=0)
@@ -131,7 +146,7 @@ def test_recorded_answers_are_the_manifests(wire: str) -> None:
     assert counts["answers"] > FEWEST.get(wire, 50)
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
+@pytest.mark.parametrize("wire", NAMES)
 def test_recorded_errors_have_a_code_of_their_own(wire: str) -> None:
     """Every recorded refusal is classified, keeps its status, and its message shows no more than was sent."""
     wrong: dict[str, object] = {}
@@ -139,7 +154,7 @@ def test_recorded_errors_have_a_code_of_their_own(wire: str) -> None:
         if row.wire != wire or row.status < 300:
             continue
         TABLE[wire].update(errors=1)
-        failure = limen.classify_error(wire, row.status, row.headers, row.body(), dialect=dialect_of(row))
+        failure = limen.classify_error(wire_of(row), row.status, row.headers, row.body(), dialect=dialect_of(row))
         if failure.code not in limen.contract.CODES and failure.code != f"HTTP_{row.status}":
             wrong[row.name] = failure
         if failure.status != row.status or not failure.message.strip():

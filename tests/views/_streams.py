@@ -1,6 +1,6 @@
 """Random grammatical chunk streams, and what of them a wire can carry."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -50,6 +50,7 @@ class Shape(NamedTuple):
     `ids`: calls keep their ids; where the wire has none, they read back with made ones.
     `written`: a call's arguments as they read back.
     `counts`: the counts that a report of usage reads back with.
+    `wordless`: codes of failures whose message has no place.
     `learns`: codes of failures that read back otherwise than on other wires, with what they read back as.
     """
 
@@ -62,6 +63,7 @@ class Shape(NamedTuple):
     ids: bool = True
     written: Callable[[str], str] = str
     counts: Callable[[TokenUsage], TokenUsage] = same
+    wordless: Collection[str] = ()
     learns: Mapping[str, str] = MappingProxyType({})
 
 

@@ -30,6 +30,7 @@ OLLAMA = "ollama-chat"
 COHERE = "cohere"
 MISTRAL = "mistral"
 RESPONSES = "openai-responses"
+CONVERSE = "bedrock-converse"
 
 
 def prompt_and_output(usage: TokenUsage) -> TokenUsage:
@@ -47,6 +48,11 @@ def without_writes(usage: TokenUsage) -> TokenUsage:
 def without_line_ends(arguments: str) -> str:
     """The arguments of a wire whose events are lines: line ends of Unicode go out as their escapes."""
     return arguments.translate({sign: f"\\u{sign:04x}" for sign in (0x85, 0x2028, 0x2029)})
+
+
+def no_reasoning(usage: TokenUsage) -> TokenUsage:
+    """The counts of a wire that does not tell how much of the output was reasoning."""
+    return replace(usage, reasoning_tokens=None)
 
 
 def no_writes(usage: TokenUsage) -> TokenUsage:
@@ -87,6 +93,14 @@ SHAPES = {
     COHERE: Shape(bare_first=True, counts=no_writes, learns=COHERE_LEARNS),
     MISTRAL: Shape(one_each=True),
     RESPONSES: Shape(bare_first=True),
+    # AWS has one exception for a spent quota and for a wrong request, and a stop reason without words for a filter.
+    CONVERSE: Shape(
+        bare_first=True,
+        whole_cut_calls=False,
+        counts=no_reasoning,
+        wordless=(codes.CONTENT_FILTER,),
+        learns={codes.QUOTA: codes.INVALID_REQUEST},
+    ),
     MESSAGES: Shape(bare_first=True, whole_cut_calls=False, learns={codes.TIMEOUT: codes.TIMEOUT}),
 }
 
@@ -184,6 +198,9 @@ def test_exactly_one_terminal_event(wire: str, data: st.DataObject) -> None:
     assert (after, encoder_.eof()) == ([], [])
 
 
+ENDS = {CHAT: b"data: [DONE]\n\n", MESSAGES: b"event: message_stop", CONVERSE: b'"metrics"'}
+
+
 # What a client of the wire learns of a failure inside a stream; any other code is the server's failure to it.
 _BAD_REQUESTS = (
     codes.INVALID_OPTIONS,
@@ -217,7 +234,11 @@ def test_failures(wire: str, code: str) -> None:
     assert found is not None
 
     expected = SHAPES[wire].learns.get(code, LEARNS.get(code, codes.SERVER))
-    assert (found.code, "some words" in found.message, found.phase) == (expected, True, "mid-stream")
+    assert (found.code, "some words" in found.message, found.phase) == (
+        expected,
+        code not in SHAPES[wire].wordless,
+        "mid-stream",
+    )
     assert before[:2] == [BlockStart(0, "text"), TextDelta(0, "a")]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from limen.adapters import anthropic as anthropic
+    from limen.adapters import bedrock as bedrock
     from limen.adapters import deepseek as deepseek
     from limen.adapters import gemini as gemini
     from limen.adapters import kit as kit
@@ -44,6 +45,7 @@ __all__ = [
     "WireAdapter",
     "WireOptions",
     "anthropic",
+    "bedrock",
     "deepseek",
     "gemini",
     "kit",

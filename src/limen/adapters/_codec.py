@@ -211,6 +211,15 @@ class AsksDetails(Protocol):
         ...
 
 
+@runtime_checkable
+class Locates(Protocol):
+    """A codec whose requests go to different addresses, such as Bedrock's, which has one per region."""
+
+    def address(self, base_url: str, request: WireRequest, credential: object) -> str:
+        """Return the address of one request; `base_url` is the route's. Raises `LlmError` where nothing says it."""
+        ...
+
+
 class RowCodec(ABC, Generic[R]):
     """Base of a wire's codec: all that follows from a row. A wire adds `honours`, `build` and `reader`.
 
@@ -235,6 +244,7 @@ class RowCodec(ABC, Generic[R]):
         self.models_headers: Mapping[str, str] = FrozenDict()
         self.min_timeouts = row.min_timeouts
         self.errors = row.errors
+        self.option_variables: Mapping[str, tuple[str, ...]] = row.vendor.options
         self.auth_headers = frozenset({_auth(row.key_header, "")[0]})
 
     def with_own(self, *, key_header: str | None, errors: Sequence[ErrorMatch]) -> Self:

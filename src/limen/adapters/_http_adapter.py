@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from limen.adapters._codec import AsksDetails, Codec, WireOptions, carries_key_only
+from limen.adapters._codec import AsksDetails, Codec, Locates, WireOptions, carries_key_only
 from limen.adapters._endpoint import Endpoint, own_codec
 from limen.adapters._pump import WireCall, WireStream, completed
 from limen.adapters.kit import BuildContext, build
@@ -94,7 +94,7 @@ class WireAdapter(LlmAdapter):
             return self._codec.reader(id_seed=seed, limits=self._limits, content_type=content_type)
 
         def classify(status: int, headers: Mapping[str, str], body: bytes) -> Failure:
-            return _with_address(self._codec.classify(status, headers, body), asked[0])
+            return self._with_source(_with_address(self._codec.classify(status, headers, body), asked[0]))
 
         request_id = self._codec.request_id
         return WireStream(WireCall(begin, reader, classify, time.time, options.signal, request_id=request_id))
@@ -137,6 +137,7 @@ class WireAdapter(LlmAdapter):
         body = await answer.whole_body(_CATALOG_BYTES) if 200 <= answer.status < 300 else await answer.error_body()
         if not 200 <= answer.status < 300:
             failure = _with_address(self._codec.classify(answer.status, answer.headers, body), request.url)
+            failure = self._with_source(failure)
             raise LlmError.of(completed(failure, answer, time.time(), self._codec.request_id))
         return body
 
@@ -182,7 +183,11 @@ class WireAdapter(LlmAdapter):
         merged.update(endpoint.headers)
         merged.update((name.lower(), Secret(value)) for name, value in secrets.items())
         merged["user-agent"] = endpoint.user_agent
-        url = f"{endpoint.base_url}/{written.path.lstrip('/')}"
+        codec = self._codec
+        base_url = endpoint.base_url
+        if isinstance(codec, Locates):
+            base_url = codec.address(base_url, written, credential)
+        url = f"{base_url}/{written.path.lstrip('/')}"
         if endpoint.query:
             url += f"{'&' if '?' in url else '?'}{endpoint.query}"
         if credential is not None:
@@ -247,6 +252,12 @@ class WireAdapter(LlmAdapter):
                 self._key = clean
             return clean
         raise self._missing(provider, f"{source.reference} holds none", "there")
+
+    def _with_source(self, failure: Failure) -> Failure:
+        """Name the source of a credential that was refused, where a source chose it among several."""
+        if failure.code != codes.AUTH or not isinstance(self._source, ValueSource):
+            return failure
+        return replace(failure, message=f"{failure.message} (sent with {self._source.reference})")
 
     def _unfit(self, reference: str, found: str) -> LlmError:
         wanted = self._codec.credential_type.__name__

@@ -20,6 +20,7 @@ OLLAMA_CHAT: Final = "ollama-chat"
 COHERE_CHAT: Final = "cohere"
 MISTRAL_CHAT: Final = "mistral"
 RESPONSES: Final = "openai-responses"
+CONVERSE: Final = "bedrock-converse"
 
 
 class Vendor(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,12 +28,14 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True):
 
     `addresses` are base URLs by wire; a wire that is missing has an address of each user's own. `keys` are
     environment variables that people keep the key in, the usual one first. `errors` are judged before the tables that
-    all vendors share.
+    all vendors share. `options` are options of a route that the environment tells, each with its variables, the usual
+    one first; they are read for a route that the environment implies.
     """
 
     addresses: Mapping[str, str] = FrozenDict()
     keys: tuple[str, ...] = ()
     errors: ErrorRules = ErrorRules()
+    options: Mapping[str, tuple[str, ...]] = FrozenDict()
 
 
 def _words(*words: str) -> frozenset[str]:
@@ -306,6 +309,62 @@ NVIDIA: Final = Vendor(
 HUGGINGFACE: Final = Vendor(
     addresses=FrozenDict({CHAT: "https://router.huggingface.co/v1", RESPONSES: "https://router.huggingface.co/v1"}),
     keys=("HF_TOKEN",),
+)
+
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html and botocore's model of bedrock-runtime
+# (1.44.8, read 2026-11-30) [D]: the type stands in the header x-amzn-errortype, in a stream in lower camel case.
+_BEDROCK_TYPES: Final[Mapping[str, tuple[str, ...]]] = FrozenDict(
+    {
+        codes.AUTH: (
+            "accessdeniedexception",
+            "unrecognizedclientexception",
+            "invalidsignatureexception",
+            "expiredtokenexception",
+            "incompletesignature",
+            "missingauthenticationtokenexception",
+        ),
+        codes.TIMEOUT: ("modeltimeoutexception",),
+        codes.OVERLOADED: ("serviceunavailableexception", "modelnotreadyexception"),
+        codes.SERVER: ("internalserverexception", "modelerrorexception", "modelstreamerrorexception"),
+        codes.QUOTA: ("servicequotaexceededexception",),
+    }
+)
+BEDROCK: Final = Vendor(
+    addresses=FrozenDict(
+        {
+            CONVERSE: "https://bedrock-runtime.{region}.amazonaws.com",
+        }
+    ),
+    keys=("AWS_BEARER_TOKEN_BEDROCK",),
+    options=FrozenDict({"region": ("AWS_REGION", "AWS_DEFAULT_REGION")}),
+    errors=ErrorRules(
+        rows=(
+            # 429 "Too many tokens, please wait before trying again." is the rate, no overflow [R]
+            ErrorRow(codes.QUOTA, words=_words("throttlingexception"), sentence=_says("too many tokens per day")),
+            ErrorRow(codes.RATE_LIMIT, words=_words("throttlingexception")),
+            ErrorRow(codes.RATE_LIMIT, sentence=_says("too many (?:tokens|requests), please wait")),
+            # The provided model identifier is invalid. [R]; Could not resolve the foundation model from …;
+            # This model version has reached the end of its life. [R]; … with on-demand throughput isn't supported [D]
+            ErrorRow(
+                codes.MODEL_NOT_FOUND,
+                sentence=_says(
+                    "model identifier is invalid|could not resolve the foundation model|reached the end of its life"
+                    "|on-demand throughput isn.t supported"
+                ),
+            ),
+            ErrorRow(
+                codes.CONTEXT_WINDOW_EXCEEDED,
+                sentence=_says("input is too long|prompt is too long|input tokens exceeded"),
+            ),
+            *(ErrorRow(code, words=_words(*words)) for code, words in _BEDROCK_TYPES.items()),
+        )
+    ),
+)
+
+# Claude by InvokeModel, on Anthropic's wire. No key variable: the key alone means Converse.
+BEDROCK_INVOKE: Final = Vendor(
+    addresses=FrozenDict({MESSAGES: BEDROCK.addresses[CONVERSE]}),
+    errors=BEDROCK.errors,
 )
 
 # Servers that run where you put them, at their usual ports.

@@ -9,7 +9,7 @@ import msgspec
 
 from limen.config._credentials import EnvironmentKey
 from limen.config._routes import Route
-from limen.contract import LlmError, codes, is_loopback
+from limen.contract import FrozenDict, LlmError, codes, is_loopback
 
 
 class KnownProvider(NamedTuple):
@@ -21,6 +21,8 @@ class KnownProvider(NamedTuple):
     key_variables: Sequence[str]
     base_url: str | None
     requires_key: bool = True
+    options: Mapping[str, Sequence[str]] = FrozenDict()
+    """Options of the route that the environment tells, each with its variables, the usual one first."""
 
     @property
     def address_variables(self) -> tuple[str, ...]:
@@ -114,8 +116,18 @@ def routes_from(
             credential=EnvironmentKey(tuple(provider.key_variables)) if keyed else None,
             app=app,
             implied=True,
+            options=_told(provider, found),
         )
     return tuple(routes.values())
+
+
+def _told(provider: KnownProvider, environ: Mapping[str, str]) -> FrozenDict[object]:
+    told: dict[str, object] = {}
+    for option, variables in provider.options.items():
+        value = next((found for name in variables if (found := environ.get(name, "").strip())), None)
+        if value is not None:
+            told[option] = value
+    return FrozenDict(told)
 
 
 def _moved(provider: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str | None]:

@@ -25,6 +25,7 @@ REQUEST_IDS: Final = (
     "request-id",
     "apim-request-id",
     "x-ms-request-id",
+    "x-amzn-requestid",
     "x-deepseek-request-id",
     "x-generation-id",
     "inference-id",

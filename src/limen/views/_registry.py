@@ -17,6 +17,7 @@ ENCODERS: Final[Mapping[str, str]] = MappingProxyType(
         "cohere": "limen.views._cohere",
         "mistral": "limen.views._mistral",
         "openai-responses": "limen.views._openai_responses",
+        "bedrock-converse": "limen.views._bedrock_converse",
     }
 )
 """The module of each wire's encoder, which it names `ENCODER`; a new wire is one entry and one file."""

@@ -230,6 +230,7 @@ def test_rows() -> None:
 
     assert rows == {
         "anthropic": ("https://api.anthropic.com", True, ("ANTHROPIC_API_KEY",)),
+        "bedrock": ("https://bedrock-runtime.{region}.amazonaws.com", True, ()),
         "vertex": (None, True, ()),
         "azure": (None, True, ("ANTHROPIC_FOUNDRY_API_KEY",)),
         "deepseek": ("https://api.deepseek.com/anthropic", True, ("DEEPSEEK_API_KEY",)),

@@ -137,6 +137,7 @@ def test_refused_table() -> None:
     assert beside == {
         "anthropic": [],
         "vertex": [],
+        "bedrock": [],
         "azure": [],
         "deepseek": sorted([*untyped, "cache long", "cache short", "one call at a time", "parallel_tool_calls"]),
         "moonshot": sorted([*untyped, "temperature", "top_p"]),

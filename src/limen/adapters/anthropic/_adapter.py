@@ -5,30 +5,36 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from limen.adapters._aws_credentials import signs, with_chain
 from limen.adapters._codec import WireOptions
 from limen.adapters._http_adapter import WireAdapter
 from limen.adapters._spec import CodecWire
-from limen.adapters.anthropic._codec import MessagesCodec
+from limen.adapters.anthropic._codec import InvokeCodec, MessagesCodec
 from limen.adapters.anthropic._dialects import ROWS, WITHOUT_SAMPLING, Dialect
-from limen.contract import FrozenDict
+from limen.contract import FrozenDict, LlmError, codes
 
 WIRE: Final = CodecWire(
-    Dialect.wire, {name: MessagesCodec(row) for name, row in ROWS.items()}, default_dialect="anthropic"
+    Dialect.wire,
+    {name: InvokeCodec(row) if row.frames else MessagesCodec(row) for name, row in ROWS.items()},
+    default_dialect="anthropic",
 )
 
 
 class AnthropicOptions(WireOptions, frozen=True, kw_only=True):
-    """Options of `AnthropicAdapter`; those of every adapter, and three of this wire.
+    """Options of `AnthropicAdapter`; those of every adapter, three of this wire, and two of Amazon's.
 
     - `version`: the API version, in place of the dialect row's (`anthropic-version`, or Vertex's `anthropic_version`).
     - `betas`: names for the header `anthropic-beta`; fields of a beta go into `GenerateOptions.extra`.
     - `empty_signatures`: whether the host's unsigned thinking is sent back with an empty signature, in place of the
       dialect row's word.
+    - `region`, `profile`: of the row `bedrock` alone, as `BedrockOptions` has them.
     """
 
     version: str | None = None
     betas: Sequence[str] = ()
     empty_signatures: bool | None = None
+    region: str | None = None
+    profile: str | None = None
 
 
 class AnthropicAdapter(WireAdapter):
@@ -68,7 +74,9 @@ class AnthropicAdapter(WireAdapter):
 
     def __init__(self, options: AnthropicOptions | None = None) -> None:
         made = AnthropicOptions() if options is None else options
-        super().__init__(made, codec_of(made))
+        codec = codec_of(made)
+        signing = isinstance(codec, InvokeCodec) and codec.signs
+        super().__init__(with_chain(made, profile=made.profile) if signing else made, codec)
 
 
 def codec_of(options: AnthropicOptions) -> MessagesCodec:
@@ -84,4 +92,10 @@ def codec_of(options: AnthropicOptions) -> MessagesCodec:
         row = replace(row, refuses=FrozenDict({**row.refuses, "temperature": removed, "top_p": removed}))
     if options.betas:
         row = replace(row, betas=tuple(options.betas))
+    if row.frames:
+        signing = signs(options, region=options.region, profile=options.profile)
+        return InvokeCodec(row, region=options.region, signs=signing)
+    for name in ("region", "profile"):
+        if getattr(options, name) is not None:
+            raise LlmError(f"{name} is an option of the dialect bedrock alone", codes.INVALID_CONFIG, phase="resolve")
     return MessagesCodec(row)

@@ -42,6 +42,7 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     - `tool_choices`: the choices that the host acts on; `tool` stands for a named one.
     - `cache_tools`, `cache_long`: whether tools take a cache mark, and whether a mark may last an hour.
     - `session_header`: the header that carries `session_id`.
+    - `frames`: the events come in Amazon's event stream, and betas go into the body.
     """
 
     wire: ClassVar[str] = WIRE
@@ -68,6 +69,7 @@ class Dialect(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cache_tools: bool = True
     cache_long: bool = True
     session_header: str | None = None
+    frames: bool = False
 
 
 _NO_FORMAT: Final = "its documentation knows no structured output"
@@ -104,6 +106,22 @@ _ROWS: Final = (
         root_combinators=False,
         strict="anthropic",
         files=FileRules(types=_DATA),
+    ),
+    # InvokeModelWithResponseStream: the events of this wire, each in base64 inside of a frame; the body's version and
+    # its array `anthropic_beta` by https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html
+    Dialect(
+        name="bedrock",
+        vendor=vendors.BEDROCK_INVOKE,
+        key_header="bearer",
+        path="/model/{model}/invoke-with-response-stream",
+        models_path="/foundation-models?byOutputModality=TEXT&byProvider=anthropic",
+        version=None,
+        body_version="bedrock-2023-05-31",
+        display="summarized",
+        root_combinators=False,
+        image_urls=False,
+        files=FileRules(types=_DATA),
+        frames=True,
     ),
     # base_url: https://{resource}.services.ai.azure.com/anthropic
     Dialect(

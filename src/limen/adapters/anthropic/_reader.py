@@ -1,23 +1,29 @@
 """Bytes of one answer to chunks: an event stream, or one whole message (S3)."""
 
+import re
 from collections.abc import Sequence
 
+from limen.adapters._aws import FRAMES_MARK, is_bare_error
 from limen.adapters.anthropic._parse import leading_error, ordinary, rare, read_answer
 from limen.adapters.anthropic._translate import Translator
 from limen.adapters.anthropic._wire import Malformed, StreamFailed
-from limen.adapters.kit import UNREADABLE, BodyReader, is_cut_short
+from limen.adapters.kit import UNREADABLE, BodyReader, Framing, is_cut_short
 from limen.adapters.kit.errors import ErrorRules
 from limen.contract import IdSeed, Limits, StreamChunk, codes
-from limen.transport.framing import SseDecoder, SseEvent
+from limen.transport.framing import SseEvent
 
 
 class MessagesReader(BodyReader[SseEvent]):
-    """Reads one Messages answer (`contract.WireReader`); complete by `message_stop` alone."""
+    """Reads one Messages answer (`contract.WireReader`); complete by `message_stop` alone.
+
+    `framing` is the row's: server-sent events, or Amazon's frames.
+    """
 
     answer = "a message"
 
     def __init__(
         self,
+        framing: Framing[SseEvent],
         errors: ErrorRules,
         *,
         id_seed: IdSeed = b"",
@@ -25,7 +31,7 @@ class MessagesReader(BodyReader[SseEvent]):
         content_type: str | None = None,
     ) -> None:
         limits = limits or Limits()
-        super().__init__(SseDecoder(limits, marker=None), errors, limits=limits, content_type=content_type)
+        super().__init__(framing, errors, limits=limits, content_type=content_type)
         self._depth = limits.depth
         self._translator = Translator(self.call_facts, id_seed=id_seed)
 
@@ -86,3 +92,15 @@ class MessagesReader(BodyReader[SseEvent]):
             self._fail("the answer ended before its JSON was complete", codes.STREAM_CLOSED)
         else:
             self._refuse(f" ({fault})")
+
+
+class InvokeReader(MessagesReader):
+    """The same in Amazon's frames; an error that is the whole body is Amazon's own, `{"message": …}`."""
+
+    stream_mark: "re.Pattern[bytes] | None" = FRAMES_MARK
+
+    def _read_document(self, body: bytes, out: list[StreamChunk]) -> None:
+        if is_bare_error(body):
+            self._fail_with(body)
+        else:
+            super()._read_document(body, out)

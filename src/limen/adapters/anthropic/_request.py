@@ -79,18 +79,23 @@ def build_request(options: GenerateOptions, context: BuildContext, row: Dialect)
         row,
         [system, tools if row.cache_tools else [], [part for turn in history.turns for part in turn.content]],
     )
-    body["stream"] = True
+    if row.frames:
+        # The path says that it streams, and the service does not pass headers on.
+        writer.put("betas", list(row.betas) or None, field="anthropic_beta")
+    else:
+        body["stream"] = True
     writer.merge_extra()
-    # A model id in a path is one segment of it; `@` and `:` are part of Vertex's names.
-    path = row.path.replace("{model}", quote(replace_surrogates(options.model), safe="@:"))
+    # A model id in a path is one segment of it; `@` and `:` are part of Vertex's names, and not of what Amazon signs.
+    path = row.path.replace("{model}", quote(replace_surrogates(options.model), safe="" if row.frames else "@:"))
     return WireRequest("POST", path, _headers(options, row), writer.encoded())
 
 
 def _headers(options: GenerateOptions, row: Dialect) -> Mapping[str, str]:
-    headers = {"content-type": "application/json", "accept": "text/event-stream"}
+    accept = "application/vnd.amazon.eventstream" if row.frames else "text/event-stream"
+    headers = {"content-type": "application/json", "accept": accept}
     if row.version is not None:
         headers["anthropic-version"] = row.version
-    if row.betas:
+    if row.betas and not row.frames:
         # Commas without a space: the header is compared as it stands.
         headers["anthropic-beta"] = ",".join(row.betas)
     if row.session_header is not None and options.session_id:

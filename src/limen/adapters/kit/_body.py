@@ -142,7 +142,10 @@ class BodyReader(ABC, Generic[F]):
         self._take(frames, out)
         failure = self._framing.failure
         if failure is not None and not self._over():
-            self._fail(str(failure))
+            if self._is_no_stream():
+                self._refuse()
+            else:
+                self._fail(failure.failure.message, failure.code)
 
     def _over(self) -> bool:
         return self.done or self.failure is not None
@@ -159,13 +162,16 @@ class BodyReader(ABC, Generic[F]):
 
     def _close(self) -> None:
         """Fail because the body ended before the answer was complete, or was no answer at all."""
-        mark = self.stream_mark
-        if not self.events and self._streams and mark is not None and not mark.search(self._head):
+        if self._is_no_stream():
             self._refuse()
         elif not self.events:
             self._fail("the provider closed the stream before its first event", codes.STREAM_CLOSED)
         else:
             self._fail("the provider closed the stream before the answer was complete", codes.STREAM_CLOSED)
+
+    def _is_no_stream(self) -> bool:
+        mark = self.stream_mark
+        return not self.events and self._streams and mark is not None and not mark.search(self._head)
 
     def _refuse(self, why: str = "") -> None:
         """Fail because the body is nothing that this wire sends, quoting its first readable words."""

@@ -102,7 +102,8 @@ async def _empty_answer(bench: Bench) -> None:
 async def _refusal(bench: Bench) -> None:
     outcome = await bench.outcome("refusal")
     failure = outcome.expect_failure("CONTENT_FILTER", way="in-band")
-    outcome.expect("I cannot help with that." in failure.message, f"the message is {failure.message!r}")
+    if bench.wire.refusal_words:
+        outcome.expect("I cannot help with that." in failure.message, f"the message is {failure.message!r}")
     outcome.expect(not outcome.blocks, f"the refusal made the blocks {outcome.blocks}")
     filtered = await bench.outcome("filtered")
     filtered.expect_failure("CONTENT_FILTER", way="in-band")

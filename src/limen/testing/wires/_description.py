@@ -34,7 +34,8 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     judgement. `oddities`: what its hosts send beside its documentation. `tools`: whether requests may hold tools.
     `counts`: the fields of `TokenUsage` that it reports. `claims_calls`: whether it has a finish word that says that
     there are tool calls. `end_marker`: whether a stream says itself that it is complete, before its body ends.
-    `finish_ends`: whether the event with the finish word is the end of the stream.
+    `finish_ends`: whether the event with the finish word is the end of the stream. `refusal_words`: whether a refusal
+    has words beside the text.
     """
 
     mock: MockWire
@@ -52,6 +53,7 @@ class WireDescription(msgspec.Struct, frozen=True, kw_only=True):
     claims_calls: bool = True
     end_marker: bool = True
     finish_ends: bool = False
+    refusal_words: bool = True
 
     @property
     def name(self) -> str:

@@ -14,6 +14,7 @@ REQUEST_ID_HEADERS: Final = (
     "request-id",
     "apim-request-id",  # Azure
     "x-ms-request-id",
+    "x-amzn-requestid",  # Bedrock
     "x-deepseek-request-id",
     "x-generation-id",  # OpenRouter
     "inference-id",  # Cerebras, Hugging Face

@@ -137,6 +137,7 @@ TYPE_STATUS: Final[Mapping[str, int]] = MappingProxyType(
         "badrequesterror": 400,  # vLLM, SGLang [R 2026-03]
         "invalid_argument": 400,  # google.rpc
         "validation_error": 400,
+        "validationexception": 400,  # Bedrock [R]
         "request_too_large": 413,  # Anthropic [D]
         "permission_error": 403,  # Anthropic [D]
         "permission_denied": 403,
