@@ -1,13 +1,14 @@
 """Every dialect row of every wire, judged like an adapter of its own: a row is data, and data can be wrong."""
 
 import asyncio
+import pkgutil
 
 import msgspec
 import pytest
 
 from conformance import factories
 from conformance._invoke_model import InvokeModelMock
-from limen import wires
+from limen import _compose, wires
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
 from limen.adapters.ollama import OllamaAdapter, OllamaOptions
 from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
@@ -80,3 +81,11 @@ def test_row(wire: str, row: str) -> None:
 def test_what_differs_is_a_row() -> None:
     """Nothing is said of a host that has no row."""
     assert set(DIFFERENT) <= set(ROWS)
+
+
+def test_every_wire_is_described_where_its_spec_says() -> None:
+    """The description that a spec names is the one of the kit's own wires, so `limen check --wire` finds it."""
+    named = {wire: pkgutil.resolve_name(place) for wire, place in _compose.descriptions().items()}
+
+    assert named == dict(WIRES)
+    assert set(named) == set(wires())

@@ -11,7 +11,7 @@ SPEC: Final = AdapterSpec(
     options=AnthropicOptions,
     wire=WIRE,
     codec=codec_of,
-    description="limen.testing.wires.anthropic_messages:DESCRIPTION",
+    description="limen.testing.wires.anthropic_messages:WIRE",
 )
 
 __all__ = ["SPEC", "WIRE", "AnthropicAdapter", "AnthropicOptions"]
