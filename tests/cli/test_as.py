@@ -1,11 +1,13 @@
 """`limen stream --as`: the answer in the words of another protocol."""
 
+import io
 import json
 
 import pytest
 
 import limen
 from cli._command import Done, Run
+from limen.cli import run as run_command
 from limen.contract import BlockEnd, TextBlock, ToolCallBlock
 from limen.views import ENCODERS
 
@@ -37,12 +39,14 @@ def test_web_chat(run: Run) -> None:
 
 
 @pytest.mark.parametrize("wire", sorted(ENCODERS))
-def test_wires(run: Run, wire: str) -> None:
-    """`--as` and a wire's name is a body of that wire, which reads back as the answer."""
-    done = run("stream", "-m", "deepseek/mock-text-and-tools", "--as", wire, "hello")
-    blocks = [chunk.block for chunk in limen.iter_chunks(wire, done.out.encode()) if isinstance(chunk, BlockEnd)]
+def test_wires(monkeypatch: pytest.MonkeyPatch, wire: str) -> None:
+    """`--as` and a wire's name is a body of that wire, byte for byte, which reads back as the answer."""
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, write_through=True))
+    code = run_command(["stream", "-m", "deepseek/mock-text-and-tools", "--as", wire, "hello"])
+    blocks = [chunk.block for chunk in limen.iter_chunks(wire, written.getvalue()) if isinstance(chunk, BlockEnd)]
 
-    assert done.code == 0
+    assert code == 0
     assert [block.text for block in blocks if isinstance(block, TextBlock)] == ["Let me add that up."]
     assert [block.arguments for block in blocks if isinstance(block, ToolCallBlock)] == ['{"left":20,"right":22}']
 
