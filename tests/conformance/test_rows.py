@@ -6,12 +6,9 @@ import pkgutil
 import msgspec
 import pytest
 
-from conformance import factories
 from conformance._invoke_model import InvokeModelMock
 from limen import _compose, wires
-from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
-from limen.adapters.ollama import OllamaAdapter, OllamaOptions
-from limen.adapters.openai_chat import OpenAIChatAdapter, OpenAIChatOptions
+from limen._registration import specs
 from limen.contract import LlmAdapter
 from limen.testing.conformance import WIRES, Endpoint, WireDescription, check_adapter, table
 from limen.testing.wires.anthropic_messages import AnthropicMessagesMock
@@ -36,37 +33,16 @@ def description(wire: str, row: str) -> WireDescription:
 
 
 def make(wire: str, row: str, endpoint: Endpoint) -> LlmAdapter:
-    if wire == CHAT:
-        return OpenAIChatAdapter(
-            OpenAIChatOptions(
-                base_url=endpoint.base_url,
-                api_key=endpoint.api_key,
-                timeouts=endpoint.timeouts,
-                limits=endpoint.limits,
-                dialect=row,
-            )
-        )
-    if wire == "ollama-chat":
-        return OllamaAdapter(
-            OllamaOptions(
-                base_url=endpoint.base_url,
-                api_key=endpoint.api_key,
-                timeouts=endpoint.timeouts,
-                limits=endpoint.limits,
-                dialect=row,
-            )
-        )
-    if wire == "bedrock-converse":
-        return factories.bedrock(endpoint)
-    return AnthropicAdapter(
-        AnthropicOptions(
-            base_url=endpoint.base_url,
-            api_key=endpoint.api_key,
-            timeouts=endpoint.timeouts,
-            limits=endpoint.limits,
-            dialect=row,
-        )
+    """Make the adapter that is at home on the wire, on one of its rows."""
+    spec = next(spec for spec in specs() if spec.wire is not None and spec.wire.name == wire and not spec.dialects)
+    options = spec.options(
+        base_url=endpoint.base_url,
+        api_key=endpoint.api_key,
+        timeouts=endpoint.timeouts,
+        limits=endpoint.limits,
+        dialect=row,
     )
+    return spec.adapter(options)
 
 
 @pytest.mark.slow
