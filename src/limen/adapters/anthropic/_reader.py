@@ -7,9 +7,9 @@ from limen.adapters._aws import FRAMES_MARK, is_bare_error
 from limen.adapters.anthropic._parse import leading_error, ordinary, rare, read_answer
 from limen.adapters.anthropic._translate import Translator
 from limen.adapters.anthropic._wire import Malformed, StreamFailed
-from limen.adapters.kit import UNREADABLE, BodyReader, Framing, is_cut_short
+from limen.adapters.kit import UNREADABLE, BodyReader, Framing
 from limen.adapters.kit.errors import ErrorRules
-from limen.contract import IdSeed, Limits, StreamChunk, codes
+from limen.contract import IdSeed, Limits, StreamChunk
 from limen.transport.framing import SseEvent
 
 
@@ -79,19 +79,10 @@ class MessagesReader(BodyReader[SseEvent]):
                 self._translator.take_whole(answer, out)
                 self.done = self._translator.done
         except UNREADABLE as fault:
-            self._refuse_document(body, fault)
+            self._refuse_document(body, fault, error=leading_error(body))
         except Malformed as fault:
             out.clear()
             self._fail(f"the answer holds {fault}")
-
-    def _refuse_document(self, body: bytes, fault: Exception) -> None:
-        error = leading_error(body)
-        if error is not None:
-            self._fail_with(error)
-        elif is_cut_short(body):
-            self._fail("the answer ended before its JSON was complete", codes.STREAM_CLOSED)
-        else:
-            self._refuse(f" ({fault})")
 
 
 class InvokeReader(MessagesReader):

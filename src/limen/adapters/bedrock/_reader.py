@@ -7,9 +7,9 @@ from limen.adapters._aws import FRAMES_MARK, exception_of
 from limen.adapters.bedrock._parse import counted, ordinary, rare, read_answer
 from limen.adapters.bedrock._translate import Translator
 from limen.adapters.bedrock._wire import Malformed
-from limen.adapters.kit import UNREADABLE, BodyReader, is_cut_short
+from limen.adapters.kit import UNREADABLE, BodyReader
 from limen.adapters.kit.errors import ErrorRules
-from limen.contract import IdSeed, Limits, StreamChunk, codes
+from limen.contract import IdSeed, Limits, StreamChunk
 from limen.transport.framing import EventStreamDecoder, EventStreamFrame
 
 
@@ -88,10 +88,7 @@ class ConverseReader(BodyReader[EventStreamFrame]):
                 self._translator.take_whole(answer, counted(answer.usage, self.call_facts.notes), body, out)
                 self.done = True
         except UNREADABLE as fault:
-            if is_cut_short(body):
-                self._fail("the answer ended before its JSON was complete", codes.STREAM_CLOSED)
-            else:
-                self._refuse(f" ({fault})")
+            self._refuse_document(body, fault)
         except Malformed as fault:
             out.clear()
             self._fail(f"the answer holds {fault}")

@@ -6,7 +6,7 @@ from typing import Final
 from limen.adapters.cohere._parse import ordinary, read_answer, read_event
 from limen.adapters.cohere._translate import Translator
 from limen.adapters.cohere._wire import Malformed
-from limen.adapters.kit import UNREADABLE, BodyReader, first_document, is_cut_short
+from limen.adapters.kit import UNREADABLE, BodyReader
 from limen.adapters.kit.errors import ErrorRules
 from limen.contract import IdSeed, Limits, StreamChunk, codes
 from limen.transport.framing import SseDecoder, SseEvent
@@ -107,9 +107,3 @@ class CohereReader(BodyReader[SseEvent]):
         except Malformed as fault:
             out.clear()
             self._fail(f"the answer holds {fault}")
-
-    def _refuse_document(self, body: bytes, fault: Exception) -> None:
-        if not first_document(body)[1] and is_cut_short(body):
-            self._close()
-        else:
-            self._refuse(f" ({fault})")

@@ -8,9 +8,9 @@ import msgspec
 from limen.adapters.gemini._parse import CHUNK, CHUNKS, FIRST_CHUNK, is_plain, read_parts, reread
 from limen.adapters.gemini._translate import Translator
 from limen.adapters.gemini._wire import Malformed, WireChunk, WireFirstChunk
-from limen.adapters.kit import UNREADABLE, BodyReader, first_document, is_cut_short, mended, without_lone_halves
+from limen.adapters.kit import UNREADABLE, BodyReader, first_document, mended, without_lone_halves
 from limen.adapters.kit.errors import ErrorRules
-from limen.contract import IdSeed, Limits, StreamChunk, codes, loads, replace_surrogates
+from limen.contract import IdSeed, Limits, StreamChunk, loads, replace_surrogates
 from limen.transport.framing import SseDecoder, SseEvent
 
 _MARKER: Final = b"[DONE]"
@@ -115,19 +115,13 @@ class GenerateReader(BodyReader[SseEvent]):
         document, whole = first_document(body)
         try:
             if not whole:
-                self._cut_or_wrong(body)
+                self._refuse_document(body)
             elif document.startswith(b"["):
                 self._take_array(document, out)
             else:
                 self._take_whole(document, out)
         except (Malformed, *UNREADABLE) as fault:
             self._refuse(f" ({fault})")
-
-    def _cut_or_wrong(self, body: bytes) -> None:
-        if is_cut_short(body):
-            self._fail("the answer ended before its JSON was complete", codes.STREAM_CLOSED)
-        else:
-            self._refuse(" (it begins like JSON and is none)")
 
     def _take_array(self, document: bytes, out: list[StreamChunk]) -> None:
         """Take the form of the stream without `alt=sse`: one array of chunks, or of one error (S3)."""

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
-from limen.adapters.kit._json import readable_words
+from limen.adapters.kit._json import first_document, is_cut_short, readable_words
 from limen.adapters.kit.errors import ErrorRules, classify_event
 from limen.contract import CallFacts, Failure, Limits, LlmError, Phase, StreamChunk, codes, scrub
 
@@ -181,6 +181,20 @@ class BodyReader(ABC, Generic[F]):
             f"the body is neither a stream of events nor {self.answer} (content type: {kind}): "
             f"{readable_words(head)}{why}"
         )
+
+    def _refuse_document(
+        self, body: bytes, why: object = "it begins like JSON and is none", *, error: bytes | None = None
+    ) -> None:
+        """Fail over a whole answer that cannot be read: its rest did not arrive, or it is nothing of this wire (S3).
+
+        `error`: the document that tells an error, where the body begins with one.
+        """
+        if error is not None:
+            self._fail_with(error)
+        elif is_cut_short(body) and not first_document(body)[1]:
+            self._fail("the answer ended before its JSON was complete", codes.STREAM_CLOSED)
+        else:
+            self._refuse(f" ({why})")
 
     def _fail(self, message: str, code: str = codes.MALFORMED_RESPONSE) -> None:
         self.failure = LlmError(scrub(message), code, phase=self._phase)

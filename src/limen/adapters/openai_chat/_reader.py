@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from limen.adapters._vendors import CHAT
-from limen.adapters.kit import UNREADABLE, BodyReader, DepthCheck, first_document, is_cut_short
+from limen.adapters.kit import UNREADABLE, BodyReader, DepthCheck, first_document
 from limen.adapters.kit.errors import ErrorRules
 from limen.adapters.openai_chat._dialects import ReadingRules
 from limen.adapters.openai_chat._parse import EVENT, FIRST_EVENT, is_error_list, reread, tells_failure
@@ -176,10 +176,7 @@ class ChatReader(BodyReader[SseEvent]):
         """Read a body that is one JSON document; events of a stream that follow it are not read (S3)."""
         document, whole = first_document(body)
         if not whole:
-            if is_cut_short(body):
-                self._close()
-            else:
-                self._refuse(" (it begins like JSON and is none)")
+            self._refuse_document(body)
             return
         if document.startswith(b"["):
             if not is_error_list(document, self._limits.depth):

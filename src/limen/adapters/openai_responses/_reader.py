@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from limen.adapters.kit import UNREADABLE, BodyReader, is_cut_short
+from limen.adapters.kit import UNREADABLE, BodyReader
 from limen.adapters.kit.errors import ErrorRules
 from limen.adapters.openai_responses._parse import error_of, leading_error, ordinary, rare, read_answer
 from limen.adapters.openai_responses._translate import Translator
@@ -88,16 +88,7 @@ class ResponsesReader(BodyReader[SseEvent]):
             else:
                 self._refuse()
         except UNREADABLE as fault:
-            self._refuse_document(body, fault)
+            self._refuse_document(body, fault, error=leading_error(body))
         except Malformed as fault:
             out.clear()
             self._fail(f"the answer holds {fault}")
-
-    def _refuse_document(self, body: bytes, fault: Exception) -> None:
-        error = leading_error(body)
-        if error is not None:
-            self._fail_with(error)
-        elif is_cut_short(body):
-            self._fail("the answer ended before its JSON was complete", codes.STREAM_CLOSED)
-        else:
-            self._refuse(f" ({fault})")
