@@ -6,6 +6,7 @@
     POST /<case>/v1beta/models/…         the gemini-generate wire
     POST /<case>/api/chat                the ollama-chat wire
     POST /<case>/v2/chat                 the cohere wire
+    POST /<case>/model/…/converse-stream the bedrock-converse wire
     GET  /stats/<id>                     {"closed": seconds since start, or null}, for the stream with that id
 
 `<case>` is dash-joined settings: `n200` deltas, `g8` events in one write, `d5` milliseconds between writes, `tool`
@@ -16,8 +17,11 @@ Run as `python load.py PORT`.
 import asyncio
 import json
 import re
+import struct
 import sys
 import time
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,10 +34,7 @@ def texts(count: int) -> list[str]:
     return [circle[index % len(WORDS) : index % len(WORDS) + 20] for index in range(count)]
 
 
-HEAD = (
-    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nx-request-id: req_bench\r\n"
-    b"transfer-encoding: chunked\r\n\r\n"
-)
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\nx-request-id: req_bench\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,37 @@ def cohere_events(case: Case) -> list[str]:
     return [*events, event("message-end", delta=reason), "data: [DONE]\n\n"]
 
 
+def frame(name: str, payload: dict[str, Any]) -> bytes:
+    """One message of Amazon's event stream, with the headers that Bedrock sends."""
+    headers = b"".join(
+        bytes([len(key)]) + key.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
+        for key, value in ((":event-type", name), (":content-type", "application/json"), (":message-type", "event"))
+    )
+    body = dump(payload).encode()
+    prelude = struct.pack(">II", 16 + len(headers) + len(body), len(headers))
+    message = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + body
+    return message + struct.pack(">I", zlib.crc32(message))
+
+
+def converse_events(case: Case) -> list[bytes]:
+    """The same answer of Bedrock's Converse, padded as Bedrock pads its events."""
+
+    def delta(**content: object) -> bytes:
+        return frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": content, "p": "abcdefghijklmnop"})
+
+    events = [frame("messageStart", {"role": "assistant", "p": "abcdefghij"})]
+    if case.tool:
+        start = {"toolUse": {"toolUseId": "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q", "name": "f"}}
+        events.append(frame("contentBlockStart", {"contentBlockIndex": 0, "start": start, "p": "abcdef"}))
+        events += [delta(toolUse={"input": part}) for part in arguments(case.count)]
+    else:
+        events += [delta(text=text) for text in texts(case.count)]
+    events.append(frame("contentBlockStop", {"contentBlockIndex": 0, "p": "abcdefgh"}))
+    events.append(frame("messageStop", {"stopReason": "tool_use" if case.tool else "end_turn", "p": "abcd"}))
+    usage = {"inputTokens": 19, "outputTokens": case.count, "totalTokens": 19 + case.count}
+    return [*events, frame("metadata", {"metrics": {"latencyMs": 551}, "usage": usage, "p": "abcdefghijk"})]
+
+
 def response_events(case: Case) -> list[str]:
     """The same answer in the Responses wire, with the fields that OpenAI sends on every event."""
     numbers = iter(range(case.count + 20))
@@ -209,13 +241,14 @@ def response_events(case: Case) -> list[str]:
 
 
 # The wire's events for the part of a request's path that names the wire.
-WIRES = {
+WIRES: dict[str, Callable[[Case], list[str] | list[bytes]]] = {
     "/chat/completions": chat_events,
     "/v1/messages": message_events,
     "/responses": response_events,
     "/models/": generate_events,
     "/api/chat": ollama_events,
     "/v2/chat": cohere_events,
+    "/converse-stream": converse_events,
 }
 
 
@@ -229,11 +262,12 @@ def arguments(count: int) -> list[str]:
 
 def writes(path: str, case: Case) -> list[bytes]:
     """The answer as the writes that it is sent in."""
-    events = [event.encode() for event in WIRES[path](case)]
+    events = [event.encode() if isinstance(event, str) else event for event in WIRES[path](case)]
     groups = [b"".join(events[start : start + case.group]) for start in range(0, len(events), case.group)]
     framed = [b"%x\r\n%b\r\n" % (len(group), group) for group in groups]
     framed[-1] += b"0\r\n\r\n"
-    return [HEAD + framed[0], *framed[1:]]
+    kind = b"application/vnd.amazon.eventstream" if path == "/converse-stream" else b"text/event-stream; charset=utf-8"
+    return [HEAD % kind + framed[0], *framed[1:]]
 
 
 @dataclass

@@ -15,7 +15,8 @@ PORT = int(os.environ.get("BENCH_PORT", "8931"))
 ROOT = f"http://127.0.0.1:{PORT}"
 CHAT_MODEL, MESSAGES_MODEL = "gpt-4o-mini", "claude-sonnet-4-5"
 GENERATE_MODEL = "gemini-3-flash-preview"
-MODELS = {"messages": MESSAGES_MODEL, "generate": GENERATE_MODEL}
+CONVERSE_MODEL = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+MODELS = {"messages": MESSAGES_MODEL, "generate": GENERATE_MODEL, "converse": CONVERSE_MODEL}
 Messages = list[dict[str, str]]
 PATHS = {"chat": "chat/completions", "messages": "messages", "responses": "responses"}
 HELLO: Messages = [{"role": "user", "content": "hi"}]
@@ -123,6 +124,17 @@ class LimenCohere(Limen):
         from limen.adapters.cohere import CohereAdapter, CohereOptions
 
         return CohereAdapter(CohereOptions(base_url=f"{ROOT}/{case}", api_key="bench-key"))
+
+
+class LimenConverse(Limen):
+    """The same over Bedrock's Converse."""
+
+    wire = "converse"
+
+    def adapter(self, case: str) -> Any:
+        from limen.adapters.bedrock import BedrockAdapter, BedrockOptions
+
+        return BedrockAdapter(BedrockOptions(base_url=f"{ROOT}/{case}", api_key="bench-key"))
 
 
 class LimenResponses(Limen):
@@ -277,7 +289,8 @@ class FloorCohere(Floor):
         self.decode, self.text = cohere_decoder()
 
     def request(self, case: str, messages: Any) -> bytes:
-        return super().request(case, messages).replace(b"/v1/messages ", b"/v2/chat ", 1)
+        body = {"model": CHAT_MODEL, "messages": messages or HELLO, "stream": True, "max_tokens": 8192}
+        return self.framed(case, "", self.encode(body)).replace(b"/v1/ ", b"/v2/chat ", 1)
 
 
 class FloorMessages(Floor):
@@ -322,6 +335,47 @@ class FloorOllama(Floor):
             *lines, rest = (rest + body).split(b"\n")
             for line in lines:
                 yield decode(line)
+
+
+class FloorConverse(Floor):
+    """The floor for Bedrock's Converse: dechunk, cut by the lengths, verify both checksums, one typed decode."""
+
+    wire = "converse"
+
+    async def setup(self) -> None:
+        import struct
+        import zlib
+
+        await super().setup()
+        self.prelude, self.crc, self.check = struct.Struct(">III"), struct.Struct(">I"), zlib.crc32
+
+    def request(self, case: str, messages: Any) -> bytes:
+        turns = [{"role": one["role"], "content": [{"text": one["content"]}]} for one in messages or HELLO]
+        body = self.encode({"messages": turns, "inferenceConfig": {"maxTokens": 8192}})
+        return self.framed(case, "", body).replace(b"/v1/ ", f"/model/{CONVERSE_MODEL}/converse-stream ".encode(), 1)
+
+    async def items(self, case: str, messages: Any) -> AsyncIterator[Any]:
+        buffer = rest = b""
+        head = False
+        decode, prelude, crc, check = self.decode, self.prelude, self.crc, self.check
+        async for data in self.reads(case, messages):
+            buffer += data
+            if not head:
+                _, found, buffer = buffer.partition(b"\r\n\r\n")
+                head = bool(found)
+            body, buffer = dechunk(buffer)
+            rest += body
+            place = 0
+            while len(rest) - place >= 12:
+                total, headers, first = prelude.unpack_from(rest, place)
+                if len(rest) - place < total:
+                    break
+                last = place + total - 4
+                if check(rest[place : place + 8]) != first or check(rest[place:last]) != crc.unpack_from(rest, last)[0]:
+                    raise ValueError("checksum")
+                yield decode(rest[place + 12 + headers : last])
+                place += total
+            rest = rest[place:]
 
 
 class LimitResponses(Limit):
@@ -445,6 +499,25 @@ def line_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
     return msgspec.json.Decoder(line).decode, text
 
 
+def converse_decoder() -> tuple[Callable[[bytes], Any], Callable[[Any], int]]:
+    """The same for Bedrock's Converse."""
+    import msgspec
+
+    call = msgspec.defstruct("Call", [("input", str, "")])
+    delta = msgspec.defstruct("Delta", [("text", str | None, None), ("toolUse", call | None, None)])  # type: ignore[valid-type]
+    usage = msgspec.defstruct("Usage", [("inputTokens", int, 0), ("outputTokens", int, 0)])
+    fields = [("contentBlockIndex", int | None, None), ("delta", delta | None, None), ("stopReason", str | None, None)]
+    event = msgspec.defstruct("Event", [*fields, ("usage", usage | None, None)])
+
+    def text(found: Any) -> int:
+        said = found.delta
+        if said is None:
+            return 0
+        return len(said.toolUse.input) if said.toolUse else len(said.text or "")
+
+    return msgspec.json.Decoder(event).decode, text
+
+
 class OpenAI(Subject):
     """The OpenAI SDK."""
 
@@ -553,6 +626,7 @@ DECODERS = {
     "generate": generate_decoder,
     "ollama": line_decoder,
     "cohere": cohere_decoder,
+    "converse": converse_decoder,
 }
 
 
@@ -574,6 +648,8 @@ SUBJECTS: dict[str, type[Subject]] = {
     "litellm-messages": LiteLLMMessages,
     "floor-ollama": FloorOllama,
     "limen-ollama": LimenOllama,
+    "floor-converse": FloorConverse,
+    "limen-converse": LimenConverse,
     "limit-responses": LimitResponses,
     "floor-responses": FloorResponses,
     "limen-responses": LimenResponses,
