@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import ModuleType
 
 import _anthropic_reader
+import _bedrock_reader
 import _cohere_reader
 import _gemini_reader
 import _mistral_reader
@@ -20,6 +21,7 @@ import _sdk_adapters
 from _compare import CODE_OF_STATUS, FORMS, QUESTION, SCRIPTS, Reading, Table, limen_response, next_turn, reading_of
 
 from limen.adapters.anthropic import AnthropicAdapter, AnthropicOptions
+from limen.adapters.bedrock import BedrockAdapter, BedrockOptions
 from limen.adapters.cohere import CohereAdapter, CohereOptions
 from limen.adapters.gemini import GeminiAdapter, GeminiOptions
 from limen.adapters.mistral import MistralAdapter, MistralOptions
@@ -43,6 +45,10 @@ def anthropic(base_url: str) -> LlmAdapter:
     return AnthropicAdapter(
         AnthropicOptions(base_url=base_url, api_key="sk-ant-witness-0123456789", default_max_tokens=1024)
     )
+
+
+def bedrock(base_url: str) -> LlmAdapter:
+    return BedrockAdapter(BedrockOptions(base_url=base_url, api_key="bedrock-witness-0123456789"))
 
 
 def gemini(base_url: str) -> LlmAdapter:
@@ -151,6 +157,7 @@ def main() -> int:
             witness(mock, "openai-chat", _openai_reader, openai_chat),
             witness(mock, "anthropic-messages", _anthropic_reader, anthropic),
             witness(mock, "gemini-generate", _gemini_reader, gemini),
+            witness(mock, "bedrock-converse", _bedrock_reader, bedrock),
             witness(mock, "ollama-chat", _ollama_reader, ollama),
             witness(mock, "cohere", _cohere_reader, cohere),
             witness(mock, "mistral", _mistral_reader, mistral),

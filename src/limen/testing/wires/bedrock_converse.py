@@ -35,6 +35,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "tool-calls": "tool_use",
     "max-tokens": "max_tokens",
     "refusal": "content_filtered",
+    "content_filter": "content_filtered",
 }
 
 
