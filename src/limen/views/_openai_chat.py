@@ -120,6 +120,7 @@ class OpenAIChatEncoder(SequentialEncoder):
         return self._delta({"content": None, "reasoning_content": text})
 
     def _call(self, block: OutgoingBlock, arguments: str, *, first: bool) -> list[WireEvent]:
+        super()._call(block, arguments, first=first)
         if not first:
             fragment = {"index": block.place, "function": self._fragment_of(arguments)}
             return [self._delta({"tool_calls": (fragment,)})]

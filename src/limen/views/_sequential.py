@@ -23,7 +23,7 @@ class SequentialEncoder(WireEncoder):
         """Return the event of a piece of text or reasoning."""
 
     def _whole_call(self, block: OutgoingBlock) -> list[WireEvent]:
-        """Return the event of a call that has ended; none where the wire has no place for its arguments."""
+        """Return the event of a call that has ended; none where it went out in fragments, or the wire has no place."""
         return []
 
     def _open_block(self, block: OutgoingBlock) -> list[WireEvent]:
