@@ -66,6 +66,7 @@ def test_a_failure(run: Run) -> None:
     [
         (["--as", "telegraph"], "--as takes pi, ui, "),
         (["--as", "pi", "--json"], "--json and --as each say how the answer is written; give one of them"),
+        (["--as", "pi", "--tools", "os:getcwd"], "--as shows one answer as events; a conversation with --tools has"),
     ],
 )
 def test_wrong_usage(run: Run, arguments: list[str], words: str) -> None:
