@@ -23,7 +23,7 @@ THIRD_PARTIES = {
     "views": {"msgspec"},
     "config": {"msgspec", "keyring"},
     "testing": {"msgspec", "h11", "pytest", "pytest_asyncio"},
-    "cli": {"msgspec", "typer", "click", "rich"},
+    "cli": {"msgspec", "click"},
 }
 
 
@@ -141,7 +141,7 @@ def test_all_is_what_is_importable(name: str) -> None:
 @pytest.mark.parametrize("module", ["limen", "limen.contract", "limen.fixture"])
 def test_light_imports_stay_light(module: str) -> None:
     """Importing the vocabulary or the fixture protocol loads no HTTP client, TOML reader or command line."""
-    heavy = {"httptools", "tomllib", "typer", "rich", "h11", "pytest"}
+    heavy = {"httptools", "tomllib", "click", "h11", "pytest"}
     heavy |= set() if module == "limen.fixture" else {"asyncio"}
     code = f"import sys, {module}; print(sorted({heavy!r} & set(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -19,10 +19,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     for name in list(os.environ):
         if name.endswith(("_KEY", "_TOKEN", "_BASE_URL")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
+    for name in ("LIMEN_CONFIG", "LIMEN_MODEL", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
     def command(*arguments: str, stdin: bytes | None = None) -> Done:
-        if stdin is not None:
-            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin or b"")))
         capfd.readouterr()
         code = run_command(arguments)
         out, err = capfd.readouterr()

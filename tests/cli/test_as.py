@@ -42,6 +42,7 @@ def test_web_chat(run: Run) -> None:
 def test_wires(monkeypatch: pytest.MonkeyPatch, wire: str) -> None:
     """`--as` and a wire's name is a body of that wire, byte for byte, which reads back as the answer."""
     written = io.BytesIO()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, write_through=True))
     code = run_command(["stream", "-m", "deepseek/mock-text-and-tools", "--as", wire, "hello"])
     blocks = [chunk.block for chunk in limen.iter_chunks(wire, written.getvalue()) if isinstance(chunk, BlockEnd)]

@@ -295,7 +295,7 @@ def test_decode(run: Run, tmp_path: Path) -> None:
     """A raw body becomes what a stream would have shown, or chunks as JSON lines (C16)."""
     (tmp_path / "body").write_bytes(CHAT)
 
-    assert run("decode", "--wire", "openai-chat", "body") == Done(0, "Hello\ninput: 3 · output: 1 · finish: stop\n", "")
+    assert run("decode", "--wire", "openai-chat", "body") == Done(0, "Hello\n", "input: 3 · output: 1 · finish: stop\n")
     lines = run("decode", "--wire", "openai-chat", "--dialect", "deepseek", "--json", "-", stdin=CHAT)
     assert [type(limen.decode_chunk(line)).__name__ for line in lines.out.splitlines()] == [
         "BlockStart",

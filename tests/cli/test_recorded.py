@@ -8,7 +8,8 @@ import pytest
 from cli._command import KEY, Done, Run
 from limen.testing.server import MockProvider
 
-SHOWN = "Hello from the mock provider.\ninput: 12 · output: 7 · finish: stop\n"
+TEXT = "Hello from the mock provider.\n"
+COUNTS = "input: 12 · output: 7 · finish: stop\n"
 
 
 def record(run: Run, model: str = "mock-text", *options: str) -> Done:
@@ -26,8 +27,8 @@ def test_a_recorded_call_replays_the_same(run: Run, tmp_path: Path) -> None:
     replayed, as_json = run("replay", "calls.json"), run("replay", "--json", "calls.json")
 
     tools = '→ add({"left":20,"right":22})  [call_add_1]\ninput: 44 · output: 17 · finish: tool-calls\n'
-    assert (recorded, again.out) == (Done(0, SHOWN, ""), tools)
-    assert replayed == Done(0, SHOWN + tools, "")
+    assert (recorded, again.out, again.err) == (Done(0, TEXT, COUNTS), "", tools)
+    assert replayed == Done(0, TEXT, COUNTS + tools)
     assert as_json.out.startswith(lines)
     kept = (tmp_path / "calls.json").read_text(encoding="utf-8")
     assert "canary" not in kept
@@ -62,7 +63,7 @@ def test_record_with_a_configuration(run: Run, provider: MockProvider, tmp_path:
 
     done = run("-c", "other.toml", "record", "--out", "kept", "--", "stream", "-m", "here/mock-text", "hello")
 
-    assert done == Done(0, SHOWN, "")
+    assert done == Done(0, TEXT, COUNTS)
     assert [file.name for file in (tmp_path / "kept").iterdir()] == ["0001.json"]
 
 
@@ -107,7 +108,7 @@ def test_a_cassette_that_does_not_name_its_wire(run: Run, tmp_path: Path) -> Non
     assert run("replay", "c.json") == Done(
         2, "", "limen: INVALID_OPTIONS: c.json has a call of r that does not name its wire; give --wire\n"
     )
-    assert run("replay", "c.json", "--wire", "openai-chat") == Done(0, "Hi\nfinish: stop\n", "")
+    assert run("replay", "c.json", "--wire", "openai-chat") == Done(0, "Hi\n", "finish: stop\n")
     assert run("trace", "c.json", "--wire", "openai-chat").code == 0
 
 

@@ -3,8 +3,8 @@
 import os
 import sys
 
+import click
 import pytest
-import typer
 
 import limen
 from cli._command import KEY
@@ -16,11 +16,11 @@ from limen.contract import Failure, LlmError
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
-        (typer.Exit(3), 3, ""),
+        (click.exceptions.Exit(3), 3, ""),
         (KeyboardInterrupt(), 130, "limen: ABORTED: interrupted\n"),
-        (typer.Abort(), 130, "limen: ABORTED: interrupted\n"),
+        (click.Abort(), 130, "limen: ABORTED: interrupted\n"),
         (
-            typer.BadParameter("not so."),
+            click.BadParameter("not so."),
             2,
             "limen: INVALID_OPTIONS: Invalid value: not so; `limen --help` lists",
         ),
@@ -99,12 +99,12 @@ def test_the_command_is_limen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 
 def test_the_command_without_its_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without typer the command says how to install it, in one line, and exits 2."""
+    """Without click the command says how to install it, in one line, and exits 2."""
     monkeypatch.setattr("limen.__main__.find_spec", lambda _name: None)
 
     with pytest.raises(SystemExit) as done:
         main()
     assert (done.value.code, capsys.readouterr().err) == (
         2,
-        "limen: the command needs typer and rich: pip install 'limen[cli]'\n",
+        "limen: the command needs click: pip install 'limen[cli]'\n",
     )

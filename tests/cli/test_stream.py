@@ -10,43 +10,50 @@ import pytest
 
 import limen
 from cli._command import KEY, Done, Run
-from limen.testing.server import MockProvider
+from limen.testing.server import MockProvider, Script, Text, Turn
 
 USAGE = "input: 12 · output: 7 · finish: stop\n"
 
 
 @pytest.mark.usefixtures("deepseek")
 @pytest.mark.parametrize(
-    ("model", "out"),
+    ("model", "out", "notes"),
     [
-        ("mock-text", f"Hello from the mock provider.\n{USAGE}"),
+        ("mock-text", "Hello from the mock provider.\n", USAGE),
         (
             "mock-reasoning",
-            "The user wants a greeting, so I greet.\nHello, after some thought.\n"
-            "input: 12 · output: 19 · reasoning: 9 · finish: stop\n",
+            "Hello, after some thought.\n",
+            "The user wants a greeting, so I greet.\ninput: 12 · output: 19 · reasoning: 9 · finish: stop\n",
         ),
         (
             "mock-text-and-tools",
-            'Let me add that up.\n→ add({"left":20,"right":22})  [call_add_1]\n'
-            "input: 44 · output: 22 · finish: tool-calls\n",
+            "Let me add that up.\n",
+            '→ add({"left":20,"right":22})  [call_add_1]\ninput: 44 · output: 22 · finish: tool-calls\n',
         ),
         (
             "mock-parallel-tools",
+            "",
             '→ add({"left":20,"right":22})  [call_add_1]\n→ add({"left":1,"right":2})  [call_add_2]\n'
             "input: 44 · output: 34 · finish: tool-calls\n",
         ),
-        ("mock-max-tokens", "This answer is cut\ninput: 12 · output: 7 · finish: max-tokens\n"),
-        ("mock-no-usage", "Nobody counted.\nfinish: stop\n"),
+        (
+            "mock-max-tokens",
+            "This answer is cut\n",
+            "input: 12 · output: 7 · finish: max-tokens\n"
+            "limen: the answer was cut at its limit of tokens; --max-tokens sets it\n",
+        ),
+        ("mock-no-usage", "Nobody counted.\n", "finish: stop\n"),
         (
             "mock-usage-cached",
-            "Mostly from the cache.\n"
+            "Mostly from the cache.\n",
             "input: 20 · cache read: 256 · cache write: 32 · output: 5 · reasoning: 0 · finish: stop\n",
         ),
     ],
 )
-def test_an_answer_is_shown_as_it_comes(run: Run, model: str, out: str) -> None:
-    """Text and reasoning as they come, tool calls when complete, then the counts and the finish; exit code 0."""
-    assert run("stream", "-m", f"deepseek/{model}", "hello") == Done(0, out, "")
+def test_an_answer_is_shown_as_it_comes(run: Run, model: str, out: str, notes: str) -> None:
+    """The text is all of stdout; reasoning, complete calls, counts and the finish are on stderr; exit code 0 (J1)."""
+    assert run("stream", "-m", f"deepseek/{model}", "hello") == Done(0, out, notes)
+    assert run("stream", "-q", "-m", f"deepseek/{model}", "hello").out == out
 
 
 def test_the_request_says_what_was_asked(run: Run, deepseek: MockProvider) -> None:
@@ -147,9 +154,9 @@ retry = {{ initial_delay_ms = 1, max_delay_ms = 1, jitter = 0 }}
 
     done = run("stream", "-m", "r/m", "hello")
 
-    assert (done.code, done.out) == (0, f"Hello from the mock provider.\n{USAGE}")
+    assert (done.code, done.out) == (0, "Hello from the mock provider.\n")
     assert done.err.startswith("limen: SERVER: ")
-    assert done.err.endswith("; trying again in 0.0 s (try 2)\n")
+    assert done.err.endswith(f"; trying again in 0.0 s (try 2)\n{USAGE}")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal cannot be sent to one process there")
@@ -183,9 +190,9 @@ def test_ctrl_c(run: Run, deepseek: MockProvider) -> None:
             ("stream", "-m", "deepseek/m", "--max-tokens", "0", "hi"),
             "INVALID_OPTIONS: Invalid value for '--max-tokens'",
         ),
-        (("stream", "-m", "deepseek/m"), "INVALID_OPTIONS: Missing argument"),
-        (("stream", "hi"), "INVALID_OPTIONS: Missing option '--model'"),
-        (("stream", "-m", "deepseek/m", "--tempo", "3", "hi"), "INVALID_OPTIONS: No such option: --tempo"),
+        (("stream", "-m", "deepseek/m"), "INVALID_OPTIONS: the prompt is empty: give one, or pipe one in"),
+        (("stream", "hi"), "INVALID_OPTIONS: there is no model: give -m ROUTE/MODEL, set LIMEN_MODEL, or write model"),
+        (("stream", "-m", "deepseek/m", "--tempo", "3", "hi"), "INVALID_OPTIONS: No such option '--tempo'"),
         (("stream", "-m", "nowhere/m", "hi"), "NO_ADAPTER: there is no route 'nowhere'; there are deepseek"),
         (("stream", "-m", "deepseek/m", "--effort", "huge", "hi"), "UNSUPPORTED_REASONING_EFFORT: "),
         (("strem",), "INVALID_OPTIONS: No such command 'strem'"),
@@ -213,7 +220,9 @@ def test_stdin_that_is_no_text(run: Run) -> None:
     """Bytes that are not UTF-8 are refused, naming the first of them."""
     done = run("stream", "-m", "deepseek/m", "-", stdin=b"ab\xff")
 
-    assert done == Done(2, "", "limen: INVALID_OPTIONS: stdin is not UTF-8 text (byte 2)\n")
+    assert done == Done(
+        2, "", "limen: INVALID_OPTIONS: stdin is not UTF-8 text (byte 2); -a - attaches an image or a document\n"
+    )
 
 
 def test_without_any_route(run: Run) -> None:
@@ -249,12 +258,8 @@ def test_keys_that_cannot_be_sent(
     assert "ary" not in done.err
 
 
-def test_control_characters_of_an_answer_are_not_obeyed(run: Run, deepseek: MockProvider) -> None:
-    """What would move the terminal's cursor or change its title is shown as a replacement character."""
-    deepseek.use(
-        limen.testing.server.Script([limen.testing.server.Turn([limen.testing.server.Text("a\x1b]0;b\x07c")])])
-    )
+def test_a_pipe_gets_the_answer_byte_for_byte(run: Run, deepseek: MockProvider) -> None:
+    """What is piped is the answer as the model said it, controls and CR LF included (J8)."""
+    deepseek.use(Script([Turn([Text("a\x1b]0;b\x07c\r\nd\u202e")])]))
 
-    assert run("stream", "-m", "deepseek/m", "hi").out.startswith(
-        "a\N{REPLACEMENT CHARACTER}]0;b\N{REPLACEMENT CHARACTER}c\n"
-    )
+    assert run("stream", "-m", "deepseek/m", "hi").out == "a\x1b]0;b\x07c\r\nd\u202e\n"

@@ -114,7 +114,7 @@ async def shown(*turns: Turn, aborted: bool = False, capsys: pytest.CaptureFixtu
     if aborted:
         controller.abort()
     options = ask(signal=controller.signal)
-    code = await _converse.show_conversation(llm, options, ToolRegistry([picture]), Readable(), as_json=False)
+    code, _ = await _converse.show_conversation(llm, options, ToolRegistry([picture]), Readable())
     out, err = capsys.readouterr()
     return Done(code, out, err)
 
@@ -123,7 +123,7 @@ async def test_results_are_cut_and_harmless(capsys: pytest.CaptureFixture[str]) 
     """What a tool answers is one bounded line without what moves a cursor or reorders it; images are named."""
     done = await shown([call("picture")], "seen", capsys=capsys)
 
-    result = f"← a [2Jb [image] {'c' * 600}"[:500]
+    result = f"← a\\x1b[2Jb\\u202e [image] {'c' * 600}"[:500]
     assert done == Done(0, "seen\n", f"→ picture({{}})\n{result}…\ninput: 20 · output: 6 · finish: stop\n")
 
 

@@ -1,4 +1,4 @@
-"""The command: thin over the same functions that a program calls. Needs `limen[cli]` (typer and rich)."""
+"""The command: thin over the same functions that a program calls. Needs `limen[cli]` (click)."""
 
 from limen.cli._app import run
 

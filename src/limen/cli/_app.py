@@ -4,73 +4,69 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated
+from importlib import import_module
+from typing import Final
 
-import typer
+import click
 
 from limen._version import __version__
-from limen.cli import _as, _calls, _check, _doctor, _fixture, _mock, _offline, _recorded, _routes, _settings
-from limen.cli._report import UsageProblem, exit_code_of
+from limen.cli import _settings
+from limen.cli._options import config_option
 
-app = typer.Typer(
+# Each command, where it is and what it does. A command's module is imported when it is used: the libraries behind all
+# of them take longer to load than most commands take to run.
+COMMANDS: Final = {
+    "stream": ("limen.cli._stream:stream", "Ask a model, and show the answer as it comes."),
+    "chat": ("limen.cli._chat:chat", "Talk to a model in turns."),
+    "routes": ("limen.cli._routes:routes", "List the configured routes."),
+    "models": ("limen.cli._routes:models", "List the models that the routes know of."),
+    "doctor": ("limen.cli._doctor:doctor", "Say what is missing, and what to do next."),
+    "decode": ("limen.cli._offline:decode", "Read a raw answer as the adapter would."),
+    "request": ("limen.cli._offline:request", "Show what would be sent; nothing is sent."),
+    "classify": ("limen.cli._offline:classify", "Say what a failed answer means, as JSON."),
+    "record": ("limen.cli._recorded:record", "Run a command and keep its traffic."),
+    "replay": ("limen.cli._recorded:replay", "Read recorded answers again."),
+    "trace": ("limen.cli._recorded:trace", "Show calls as timelines."),
+    "mock": ("limen.cli._mock:mock", "Serve a mock provider until Ctrl-C."),
+    "check": ("limen.cli._check:check", "Judge an adapter, rule by rule."),
+    "fixture": ("limen.cli._fixture:fixture", "Play or check a fixture of the offline provider."),
+    "completion": ("limen.cli._completion:completion", "Print what makes a shell complete the command."),
+}
+
+
+class Commands(click.Group):
+    """Group whose commands are imported when they are used; its help names them without importing any."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of their use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; `None` for a name that there is not."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        found: object = getattr(import_module(module), name)
+        assert isinstance(found, click.Command), f"{module}:{name} is no command"
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+
+@click.group(
     name="limen",
-    help="Talk to model providers through one contract.",
+    cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,  # they would print local variables, and a key may be one (E5)
-    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Such as: limen stream -m deepseek/deepseek-v4-flash 'What is 20 + 22?'",
 )
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"limen {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _before(
-    config: Annotated[
-        str | None,
-        typer.Option("--config", "-c", help="The configuration; ./limen.toml or the environment unless given."),
-    ] = None,
-    *,
-    _: Annotated[bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version.")] = False,
-) -> None:
-    if config is not None:
-        _settings.use_config(config)
-
-
-app.command("stream")(_as.with_protocols(_calls.stream))
-app.command("routes")(_routes.routes)
-app.command("models")(_routes.models)
-app.command("doctor")(_doctor.doctor)
-app.command("decode")(_offline.decode)
-app.command("request")(_offline.request)
-app.command("classify")(_offline.classify)
-app.command("replay")(_recorded.replay)
-app.command("trace")(_recorded.trace)
-app.command("mock")(_mock.mock)
-app.command("check")(_check.check)
-app.add_typer(_fixture.app, name="fixture")
-
-
-@app.command("record", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def _record(
-    context: typer.Context,
-    *,
-    out: Annotated[Path, typer.Option(help="The cassette: a .json file, or a folder that gets a file a call.")],
-    redact: Annotated[list[str] | None, typer.Option(help="A further field to leave out; may be repeated.")] = None,
-) -> None:
-    """Run a command and keep its traffic.
-
-    Such as: limen record --out calls.json -- stream -m ROUTE/MODEL hello. No key is kept.
-    """
-    if not context.args:
-        raise UsageProblem("say what to record: limen record --out FILE -- stream -m ROUTE/MODEL PROMPT")
-    with _settings.recording(_settings.Recording(out, tuple(redact or ()))):
-        raise typer.Exit(invoke(context.args))
+@click.version_option(__version__, message="limen %(version)s")
+@config_option
+def app() -> None:
+    """Talk to model providers through one contract."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -86,10 +82,12 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return invoke(arguments)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the command's outermost frame: all is reported here
+        from limen.cli._report import exit_code_of
+
         return exit_code_of(error)
 
 
 def invoke(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; raises what goes wrong."""
-    returned: object = app(list(arguments), prog_name="limen", standalone_mode=False)
+    returned: object = app.main(list(arguments), prog_name="limen", standalone_mode=False)
     return returned if isinstance(returned, int) else 0

@@ -1,23 +1,22 @@
 """`limen check`: conformance checks of any adapter."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from limen import _compose
+from limen.cli._options import command
 from limen.cli._report import UsageProblem
 
 
-def check(
-    target: Annotated[str, typer.Argument(help="module:factory, which takes an endpoint and returns an adapter.")],
-    *,
-    wire: Annotated[str, typer.Option(help="The wire's name, or module:description for a wire of your own.")],
-    report: Annotated[str | None, typer.Option(help="Write the same as one HTML page.")] = None,
-    basics: Annotated[bool, typer.Option("--basics", help="Only what a new adapter must pass first.")] = False,
-) -> None:
+@command("check", example="limen check my_adapter:make --wire openai-chat --basics")
+@click.argument("target", metavar="MODULE:FACTORY")
+@click.option("--wire", required=True, metavar="WIRE", help="The wire's name, or module:description of your own.")
+@click.option("--report", metavar="FILE", help="Write the same as one HTML page.")
+@click.option("--basics", is_flag=True, help="Only what a new adapter must pass first.")
+def check(*, target: str, wire: str, report: str | None, basics: bool) -> int:
     """Judge an adapter, rule by rule.
 
-    Tries every promise of the contract against a provider on this machine; exits 1 if one is broken.
+    Tries every promise of the contract against a provider on this machine; exits 1 if one is broken. The factory takes
+    an endpoint and returns an adapter.
     """
     try:
         from limen.testing.conformance import UsageError, run_check
@@ -25,7 +24,7 @@ def check(
         raise UsageProblem("the judge needs h11: pip install 'limen[mock]'") from None
     problem: str
     try:
-        raise typer.Exit(run_check(target, wire=_described(wire), report=report, basics=basics, write=typer.echo))
+        return run_check(target, wire=_described(wire), report=report, basics=basics, write=click.echo)
     except UsageError as wrong:
         problem = str(wrong)
     raise UsageProblem(problem)

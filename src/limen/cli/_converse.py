@@ -5,15 +5,16 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
 from limen.cli._report import FAILED, INTERRUPTED, UsageProblem, complain, complain_failure
-from limen.cli._show import usage_words
+from limen.cli._show import JsonLines, Readable, View, harmless, usage_words, write_bytes
 from limen.contract import (
     BlockEnd,
     BlockStart,
     Finish,
     GenerateOptions,
+    Message,
     StreamChunk,
     TextBlock,
     ToolCallBlock,
@@ -40,20 +41,14 @@ from limen.tools import (
 
 # Characters of a call or result that are shown; what is longer goes to the model whole.
 _SHOWN_MAX: Final = 500
-# A model's and a tool's text is foreign: what moves a cursor or reorders a line is not done.
-_CONTROLS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
+_BLANKS: Final = re.compile(r"\s+")
 
 
-class View(Protocol):
-    """Output of chunks, as `_show` has it."""
+class Shown(NamedTuple):
+    """How a conversation that was shown ended: the command's exit code, and the whole history."""
 
-    def show(self, chunk: StreamChunk, /) -> None:
-        """Write one chunk."""
-        ...
-
-    def end(self) -> None:
-        """End the line that is open, if one is."""
-        ...
+    code: int
+    messages: Sequence[Message]
 
 
 def registry_of(targets: Sequence[str]) -> ToolRegistry:
@@ -70,15 +65,15 @@ def registry_of(targets: Sequence[str]) -> ToolRegistry:
     return registry
 
 
-async def show_conversation(
-    llm: LlmRuntime, options: GenerateOptions, registry: ToolRegistry, view: View, *, as_json: bool
-) -> int:
-    """Run `converse`, show it, and return the command's exit code; `as_json` writes results as lines of JSON too."""
-    output = _Output(view, as_json=as_json)
+async def show_conversation(llm: LlmRuntime, options: GenerateOptions, registry: ToolRegistry, view: View) -> Shown:
+    """Run `converse` and show it: the answer through the view, calls and results on stderr."""
+    output = _Output(view)
     ended: Ended | None = None
+    messages: Sequence[Message] = options.messages
     try:
         async with aclosing(converse(llm, options, registry)) as events:
             async for event in events:
+                messages = event.messages
                 if isinstance(event, ChunkEvent):
                     output.chunk(event.chunk)
                 elif isinstance(event, ResultEvent):
@@ -88,22 +83,21 @@ async def show_conversation(
     except NonRecoverableToolError as stop:
         view.end()
         complain(codes.TOOL_EXECUTION_FAILED, f"a tool stopped the run: {foreign_text(stop)}")
-        return FAILED
+        return Shown(FAILED, messages)
     view.end()
     assert ended is not None, "a conversation always ends"
-    return output.ended(ended)
+    return Shown(output.ended(ended), messages)
 
 
 class _Output:
-    """Chunks through the view; calls, results and the end on stderr."""
+    """Chunks through the view; calls, results and the end on stderr, or as lines of JSON with the chunks."""
 
-    def __init__(self, view: View, *, as_json: bool) -> None:
+    def __init__(self, view: View) -> None:
         self._view = view
-        self._as_json = as_json
 
     def chunk(self, chunk: StreamChunk) -> None:
         """Show a chunk; of a call that is one line when it is complete."""
-        if self._as_json:
+        if isinstance(self._view, JsonLines):
             self._view.show(chunk)
             return
         match chunk:
@@ -117,9 +111,8 @@ class _Output:
 
     def result(self, result: ToolResultBlock) -> None:
         """Show a tool's result."""
-        if self._as_json:
-            sys.stdout.buffer.write(encode(result) + b"\n")
-            sys.stdout.buffer.flush()
+        if isinstance(self._view, JsonLines):
+            write_bytes(encode(result) + b"\n")
             return
         content = result.content
         parts = (content,) if isinstance(content, str) else tuple(map(_words_of, content))
@@ -131,7 +124,7 @@ class _Output:
         words = [] if ended.usage is None else usage_words(ended.usage)
         if ended.why == "answer" and finish is not None:
             words.append(f"finish: {finish.kind}")
-        if words and not self._as_json:
+        if words:
             self._line(" · ".join(words))
         if ended.why == "aborted":
             complain(codes.ABORTED, "interrupted; what had arrived is above")
@@ -143,11 +136,9 @@ class _Output:
         return 0 if failure is None else complain_failure(failure)
 
     def _line(self, text: str) -> None:
-        self._view.end()
-        sys.stdout.flush()
-        line = _CONTROLS.sub(" ", scrub(text))
-        shown = line if len(line) <= _SHOWN_MAX else f"{line[:_SHOWN_MAX]}…"
-        print(shown, file=sys.stderr, flush=True)
+        if isinstance(self._view, Readable):
+            line = _BLANKS.sub(" ", harmless(scrub(text)))
+            self._view.line(line if len(line) <= _SHOWN_MAX else f"{line[:_SHOWN_MAX]}…")
 
 
 def _words_of(block: object) -> str:

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-import typer
+import click
 
 from limen import _compose
 from limen.cli._calls import finish
+from limen.cli._options import command, json_option
 from limen.cli._report import FAILED, complain
 from limen.cli._routes import loaded
+from limen.cli._show import json_lines
 from limen.config import Config, Route, without_address
 from limen.contract import LlmError, clean_header, clean_key, codes, scrub
 
@@ -31,28 +33,29 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
-def doctor(
-    *,
-    online: Annotated[
-        bool, typer.Option("--online", help="Ask each provider for its models, without a paid call.")
-    ] = False,
-) -> None:
+@command("doctor", example="limen doctor --online")
+@click.option("--online", is_flag=True, help="Ask each provider for its models, without a paid call.")
+@json_option
+def doctor(*, online: bool, as_json: bool) -> int:
     """Say what is missing, and what to do next.
 
     Looks at the configuration and the keys; with --online also at whether each provider answers.
     """
-    raise typer.Exit(finish(_doctor(online=online)))
+    return finish(_doctor(online=online, as_json=as_json))
 
 
-async def _doctor(*, online: bool) -> int:
+async def _doctor(*, online: bool, as_json: bool) -> int:
     config = loaded()
     faults = 0
     async for finding in _findings(config, online=online):
         faults += finding.state == "fault"
+        if as_json:
+            json_lines([{name: scrub(value) for name, value in finding._asdict().items()}])
+            continue
         mark = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}[finding.state]
-        typer.echo(scrub(f"{mark}  {finding.subject}: {finding.words}"))
+        click.echo(scrub(f"{mark}  {finding.subject}: {finding.words}"))
         if finding.remedy:
-            typer.echo(scrub(f"       → {finding.remedy}"))
+            click.echo(scrub(f"       → {finding.remedy}"))
     if faults:
         words = (
             "needs something done; the arrow says what" if faults == 1 else "need something done; the arrows say what"

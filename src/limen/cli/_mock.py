@@ -1,14 +1,16 @@
 """`limen mock`: provider on this machine that answers what a script says, and misbehaves on command."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from limen import _compose
+from limen.cli._options import command
 from limen.cli._report import UsageProblem, complain
 from limen.cli._show import columns
 from limen.contract import codes, foreign_text
@@ -18,15 +20,23 @@ if TYPE_CHECKING:
     from limen.testing.wires import WireDescription
 
 
+@command("mock", example="limen mock --scenario text --port 8080")
+@click.option("--scenario", metavar="NAME", help="A built-in script, such as tools, text or slow.")
+@click.option("--script", type=click.Path(path_type=Path), metavar="FILE", help="A script of your own, as JSON.")
+@click.option("--fault", multiple=True, metavar="NAME", help="Misbehave like this; may be repeated.")
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="The address to listen on: 127.0.0.1.")
+@click.option("--port", default=0, type=click.IntRange(0, 65535), metavar="N", help="The port; 0 takes a free one.")
+@click.option("--listen", default="http", metavar="HOW", help="The port's manners: http, refuse, tls or plain-on-tls.")
+@click.option("--list", "names", is_flag=True, help="List the built-in scripts and faults.")
 def mock(
     *,
-    scenario: Annotated[str | None, typer.Option(help="A built-in script, such as tools, text or slow.")] = None,
-    script: Annotated[Path | None, typer.Option(help="A script of your own, as JSON.")] = None,
-    fault: Annotated[list[str] | None, typer.Option(help="Misbehave like this; may be repeated.")] = None,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 0,
-    listen: Annotated[str, typer.Option(help="The port's manners: http, refuse, tls or plain-on-tls.")] = "http",
-    names: Annotated[bool, typer.Option("--list", help="List the built-in scripts and faults.")] = False,
+    scenario: str | None,
+    script: Path | None,
+    fault: Sequence[str],
+    host: str,
+    port: int,
+    listen: str,
+    names: bool,
 ) -> None:
     """Serve a mock provider until Ctrl-C."""
     try:
@@ -34,7 +44,7 @@ def mock(
     except ImportError:
         raise UsageProblem("the mock provider needs h11: pip install 'limen[mock]'") from None
     if names:
-        typer.echo(f"scripts: {', '.join(SCENARIOS)}\nfaults:")
+        click.echo(f"scripts: {', '.join(SCENARIOS)}\nfaults:")
         columns([(f"  {name}", known.summary) for name, known in FAULTS.items()])
         return
     if scenario is not None and script is not None:
@@ -48,7 +58,7 @@ def mock(
                     source,
                     host=host,
                     port=port,
-                    faults=fault or (),
+                    faults=fault,
                     listen=listen,
                     wires=_other_wires(),
                     ready=_announce,
@@ -99,7 +109,7 @@ def _read(file: Path) -> "Source":
 
 
 def _announce(running: "MockProvider") -> None:
-    typer.echo(
+    click.echo(
         f"listening on {running.url}\n"
         f"  DEEPSEEK_API_KEY=mock DEEPSEEK_BASE_URL={running.base_url('openai-chat')} "
         "limen stream -m deepseek/mock-text hello\n"

@@ -1,24 +1,23 @@
 """`limen decode`, `limen request`, `limen classify`: the wire without the network."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated
 
+import click
 import msgspec
-import typer
 
 from limen import _compose
-from limen.cli._calls import Model, Route, split_model, stdin_bytes
+from limen.cli._call_options import split_model
+from limen.cli._options import command, dialect_option, json_option, route_option, wire_option
+from limen.cli._prompt import read_file
 from limen.cli._report import UsageProblem
 from limen.cli._routes import loaded
-from limen.cli._show import JsonLines, Readable
-from limen.config import Config
-from limen.config import Route as Configured
+from limen.cli._show import JsonLines, Readable, write_bytes
+from limen.config import Config, Route
 from limen.contract import (
     MASK,
     WIRE_TAP,
+    Finish,
     GenerateOptions,
     LlmError,
     StaticCredential,
@@ -30,33 +29,49 @@ from limen.contract import (
 )
 from limen.runtime import LlmRuntime
 
-Wire = Annotated[str, typer.Option(help="The wire, such as openai-chat.")]
-Dialect = Annotated[str | None, typer.Option(help="The wire's dialect; its own default unless given.")]
-File = Annotated[str, typer.Argument(help="The file with the body; - reads stdin.")]
 
-
-def decode(
-    file: File,
-    *,
-    wire: Wire,
-    dialect: Dialect = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Each chunk as a line of JSON.")] = False,
-) -> None:
-    """Read a raw answer as the adapter would."""
+@command("decode", example="limen decode --wire openai-chat body.txt")
+@click.argument("file")
+@wire_option
+@dialect_option
+@json_option
+def decode(*, file: str, wire: str, dialect: str | None, as_json: bool) -> None:
+    """Read a raw answer, in FILE or for - from stdin, as the adapter would."""
     view: JsonLines | Readable = JsonLines() if as_json else Readable()
+    body = read_file(file)
+    seen = 0
     try:
-        for chunk in _compose.iter_chunks(wire, read(file), dialect=dialect):
+        for chunk in _compose.iter_chunks(wire, body, dialect=dialect):
             view.show(chunk)
+            seen += 1
+    except LlmError as error:
+        likely = None if seen or error.code == codes.UNSUPPORTED else _likely_wire(body, wire)
+        if likely is None:
+            raise
+        raise UsageProblem(f"{error.code}: the body is none of {wire}; it reads as {likely}: --wire {likely}") from None
     finally:
         view.end()
 
 
-def request(
-    options: Annotated[str, typer.Option("--json", help="The request as JSON, a file with it, or - for stdin.")],
-    *,
-    model: Model,
-    route: Route = None,
-) -> None:
+def _likely_wire(body: bytes, wire: str) -> str | None:
+    """Return another wire that reads the body to its end, where there is one."""
+    for name in _compose.wire_names():
+        if name == wire:
+            continue
+        try:
+            *_, last = _compose.iter_chunks(name, body)
+        except (LlmError, ValueError):
+            continue
+        if isinstance(last, Finish) and last.reason.failure is None:
+            return name
+    return None
+
+
+@command("request", example="limen request -m work/some-model --json '{\"messages\":[]}'")
+@click.option("--json", "options", required=True, metavar="JSON|FILE", help="The request, a file with it, or -.")
+@click.option("--model", "-m", required=True, metavar="ROUTE/MODEL", help="The model; with --route its id alone.")
+@route_option
+def request(*, options: str, model: str, route: str | None) -> None:
     """Show what would be sent; nothing is sent.
 
     The request is JSON as `limen.encode` writes it, without provider and model. Secrets are masked.
@@ -72,13 +87,11 @@ def request(
     if codec.requires_key or _compose.credential_of(found) is not None:
         found = msgspec.structs.replace(found, credential=StaticCredential(MASK))
     shown = asyncio.run(_about_to_send(found, config, _options(options, provider, name)))
-    typer.echo(f"{shown.method} {scrub(shown.path)}")
+    click.echo(f"{shown.method} {scrub(shown.path)}")
     for header, value in shown.headers.items():
-        typer.echo(f"{header}: {scrub(value)}")
-    typer.echo("")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(msgspec.json.format(shown.body, indent=2) + b"\n")
-    sys.stdout.buffer.flush()
+        click.echo(f"{header}: {scrub(value)}")
+    click.echo("")
+    write_bytes(msgspec.json.format(shown.body, indent=2) + b"\n")
 
 
 class _Held:
@@ -103,7 +116,7 @@ class _Held:
         """Do nothing: no request was sent, so none is answered."""
 
 
-async def _about_to_send(route: Configured, config: Config, options: GenerateOptions) -> WireRequest:
+async def _about_to_send(route: Route, config: Config, options: GenerateOptions) -> WireRequest:
     """Return what a call of this route would send: the route's own adapter makes it, as for a call."""
     held = _Held()
     token = WIRE_TAP.set(lambda: held)
@@ -120,37 +133,26 @@ async def _about_to_send(route: Configured, config: Config, options: GenerateOpt
     return held.request
 
 
-def classify(
-    file: File,
-    *,
-    wire: Wire,
-    status: Annotated[int, typer.Option(min=100, max=599, help="The answer's HTTP status.")],
-    dialect: Dialect = None,
-    header: Annotated[
-        list[str] | None, typer.Option(help="A header of the answer, name: value; may be repeated.")
-    ] = None,
-) -> None:
-    """Say what a failed answer means, as JSON."""
-    pairs = [line.partition(":") for line in header or ()]
-    headers = {name.strip(): value.strip() for name, _, value in pairs}
-    failure = _compose.classify_error(wire, status, headers, read(file), dialect=dialect)
-    typer.echo(encode(failure).decode())
-
-
-def read(file: str) -> bytes:
-    """Return a file's content, or stdin's for `-`."""
-    if file == "-":
-        return stdin_bytes()
-    problem: str
-    try:
-        return Path(file).read_bytes()
-    except OSError as fault:
-        problem = f"{file}: {fault.strerror or fault}"
-    raise UsageProblem(problem)
+@command("classify", example="limen classify --wire openai-chat --status 429 --header 'retry-after: 3' body.json")
+@click.argument("file")
+@wire_option
+@click.option("--status", required=True, type=click.IntRange(100, 599), metavar="N", help="The answer's HTTP status.")
+@dialect_option
+@click.option("--header", multiple=True, metavar="'NAME: VALUE'", help="A header of the answer; may be repeated.")
+def classify(*, file: str, wire: str, status: int, dialect: str | None, header: Sequence[str]) -> None:
+    """Say what a failed answer means, as JSON: its body is in FILE, or for - on stdin."""
+    headers: dict[str, str] = {}
+    for line in header:
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            raise UsageProblem(f"a header is written 'name: value'; got {line!r}")
+        headers[name.strip()] = value.strip()
+    failure = _compose.classify_error(wire, status, headers, read_file(file), dialect=dialect)
+    click.echo(encode(failure).decode())
 
 
 def _options(source: str, provider: str, model: str) -> GenerateOptions:
-    raw = source.encode() if source.lstrip().startswith("{") else read(source)
+    raw = source.encode() if source.lstrip().startswith("{") else read_file(source)
     problem: str
     try:
         fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])

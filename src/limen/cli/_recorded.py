@@ -2,15 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from msgspec.structs import replace
 
 from limen import _compose
-from limen.cli._calls import opened, prompt_text, split_model
+from limen.cli import _settings
+from limen.cli._call_options import split_model
+from limen.cli._calls import opened
+from limen.cli._options import command, json_option
+from limen.cli._prompt import prompt_text
 from limen.cli._report import UsageProblem, complain_failure
 from limen.cli._show import JsonLines, Readable
 from limen.contract import Finish, GenerateOptions, LlmError, encode, user
@@ -26,18 +29,37 @@ from limen.recording import (
     trace_exchange,
 )
 
-Wire = Annotated[str | None, typer.Option(help="The wire of exchanges that do not name theirs.")]
-Dialect = Annotated[str | None, typer.Option(help="The dialect of exchanges that do not name theirs.")]
+_wire_option = click.option("--wire", metavar="WIRE", help="The wire of exchanges that do not name theirs.")
+_dialect_option = click.option("--dialect", metavar="ROW", help="The dialect of exchanges that do not name theirs.")
 
 
-def replay(
-    file: Annotated[Path, typer.Argument(help="The cassette: a file, or a folder of them.")],
-    *,
-    wire: Wire = None,
-    dialect: Dialect = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Each chunk as a line of JSON.")] = False,
-) -> None:
-    """Read recorded answers again.
+@command("record", example="limen record --out calls.json -- stream -m ROUTE/MODEL hello", passes_on=True)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The cassette: a .json file, or a folder that gets a file a call.",
+)
+@click.option("--redact", multiple=True, metavar="FIELD", help="A further field to leave out; may be repeated.")
+@click.pass_context
+def record(context: click.Context, *, out: Path, redact: Sequence[str]) -> int:
+    """Run a command and keep its traffic. No key is kept."""
+    from limen.cli._app import invoke  # the tree of commands, which has this one
+
+    if not context.args:
+        raise UsageProblem("say what to record: limen record --out FILE -- stream -m ROUTE/MODEL PROMPT")
+    with _settings.recording(_settings.Recording(out, tuple(redact))):
+        return invoke(context.args)
+
+
+@command("replay", example="limen replay calls.json")
+@click.argument("file", type=click.Path(path_type=Path))
+@_wire_option
+@_dialect_option
+@json_option
+def replay(*, file: Path, wire: str | None, dialect: str | None, as_json: bool) -> int:
+    """Read recorded answers again; FILE is the cassette, or a folder of them.
 
     The same bytes through the real parser give the same chunks; no network is used.
     """
@@ -52,19 +74,20 @@ def replay(
         except LlmError as error:
             view.end()
             code = complain_failure(error.failure)
-    raise typer.Exit(code)
+    return code
 
 
+@command("trace", example="limen trace calls.json --html calls.html")
+@click.argument("source", metavar="FILE|PROMPT")
+@click.option("--model", "-m", metavar="ROUTE/MODEL", help="Trace a live call.")
+@json_option
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page instead.")
+@_wire_option
+@_dialect_option
 def trace(
-    source: Annotated[str, typer.Argument(help="The cassette; with --model, the prompt of a live call.")],
-    *,
-    model: Annotated[str | None, typer.Option("--model", "-m", help="ROUTE/MODEL: trace a live call.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Each timeline as a line of JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Write one self-contained page instead.")] = None,
-    wire: Wire = None,
-    dialect: Dialect = None,
-) -> None:
-    """Show calls as timelines.
+    *, source: str, model: str | None, as_json: bool, html: Path | None, wire: str | None, dialect: str | None
+) -> int:
+    """Show calls as timelines: those of a cassette, or with --model that of a live call with this prompt.
 
     When the first event came, each block with its deltas, silences, usage and how it ended.
     """
@@ -76,10 +99,9 @@ def trace(
     if html is not None:
         _write(html, render_html(traces))
     for one in traces if html is None or as_json else ():
-        typer.echo(encode(one).decode() if as_json else "\n".join(render_text(one)))
+        click.echo(encode(one).decode() if as_json else "\n".join(render_text(one)))
     failure = traces[0].failure if model is not None else None
-    if failure is not None:
-        raise typer.Exit(complain_failure(failure))
+    return 0 if failure is None else complain_failure(failure)
 
 
 def _write(file: Path, page: str) -> None:

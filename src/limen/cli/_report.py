@@ -5,9 +5,9 @@ import re
 import sys
 import traceback
 from collections.abc import Mapping
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
-import typer
+import click
 
 from limen.contract import Failure, LlmError, codes, foreign_text, scrub
 
@@ -48,15 +48,6 @@ class UsageProblem(Exception):
     """The command was called wrongly; the message says what to do."""
 
 
-@runtime_checkable
-class _UsageError(Protocol):
-    """Exception of typer for a wrong command line, whichever click it carries."""
-
-    exit_code: int
-
-    def format_message(self) -> str: ...
-
-
 def complain(code: str, message: str) -> None:
     """Write the one line: code and sentence, scrubbed, without control characters."""
     sys.stdout.flush()
@@ -82,9 +73,9 @@ def complain_failure(failure: Failure) -> int:
 
 def exit_code_of(error: BaseException) -> int:
     """Report whatever ended a command, and return its exit code."""
-    if isinstance(error, typer.Exit):
+    if isinstance(error, click.exceptions.Exit):
         return error.exit_code
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    if isinstance(error, KeyboardInterrupt | click.Abort):
         complain(codes.ABORTED, "interrupted")
         return INTERRUPTED
     if isinstance(error, LlmError):
@@ -92,13 +83,12 @@ def exit_code_of(error: BaseException) -> int:
     if isinstance(error, UsageProblem):
         complain(codes.INVALID_OPTIONS, str(error))
         return WRONG_USAGE
-    if isinstance(error, _UsageError):
-        message = error.format_message()
-        if "\n" in message:
-            # No command at all: the message is the help.
-            print(message, file=sys.stderr)
-        else:
-            complain(codes.INVALID_OPTIONS, f"{message.rstrip('.')}; `limen --help` lists what there is")
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        print(error.format_message(), file=sys.stderr)
+        return WRONG_USAGE
+    if isinstance(error, click.ClickException):
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else "limen"
+        complain(codes.INVALID_OPTIONS, f"{error.format_message().rstrip('.')}; `{where} --help` lists what there is")
         return WRONG_USAGE
     if isinstance(error, OSError):
         # Python's last flush must not fail once more.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from limen._version import __version__
+from limen.config import command_file
 
 APP: Final = f"limen-cli/{__version__}"
 
@@ -28,8 +29,9 @@ def use_config(file: str | None) -> None:
 
 
 def config_file() -> str | None:
-    """Return the configuration file that was named, if any."""
-    return _CONFIG.get()
+    """Return the configuration file: the one that was named, else the one that the user's environment tells of."""
+    named = _CONFIG.get()
+    return command_file() if named is None else named
 
 
 @contextmanager

@@ -1,10 +1,11 @@
-"""Output of a stream: readable in a terminal, or as JSON lines."""
+"""Output of an answer: its text on stdout, what is said about it on stderr; or every chunk as a line of JSON."""
 
+import os
 import re
 import sys
-from typing import Final, assert_never
+from typing import Final, Protocol, TextIO, assert_never
 
-from rich.console import Console
+import click
 
 from limen.contract import (
     BlockEnd,
@@ -20,48 +21,57 @@ from limen.contract import (
     encode,
 )
 
-# What moves a terminal's cursor or changes its state is shown, not done: a model's text is foreign.
-_DIM, _BOLD, _PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[0m"
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# A model's text is foreign: what moves a terminal's cursor, changes its state or reorders its line is shown, not done.
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+
+
+class View(Protocol):
+    """Writer of an answer's chunks."""
+
+    def show(self, chunk: StreamChunk, /) -> None:
+        """Write one chunk."""
+        ...
+
+    def end(self) -> None:
+        """End what is open."""
+        ...
 
 
 class JsonLines:
-    """Each chunk as one line of JSON."""
+    """Each chunk as one line of JSON on stdout."""
 
     def show(self, chunk: StreamChunk) -> None:
         """Write one chunk."""
-        sys.stdout.buffer.write(encode(chunk) + b"\n")
-        sys.stdout.buffer.flush()
+        write_bytes(encode(chunk) + b"\n")
 
     def end(self) -> None:
         """Do nothing: each chunk is a whole line."""
 
 
 class Readable:
-    """Text as it comes, reasoning dimmed; tool calls when they are complete, usage and finish at the end."""
+    """Text as it comes on stdout; reasoning, complete tool calls, counts and the finish on stderr.
 
-    def __init__(self) -> None:
-        console = Console()
-        plain = console.no_color or console.legacy_windows or console.color_system is None
-        self._styled = console.is_terminal and not plain
-        self._line_open = False
-        self._last = ""
+    What a pipe or a file gets is the answer's text, byte for byte, and a line's end where it has none. On a terminal
+    control characters are shown in place of being obeyed, and each kind of output begins a line of its own. `quiet`
+    leaves out all that is not the answer.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._out, self._notes = _Output(sys.stdout), _Output(sys.stderr)
         self._usage: TokenUsage | None = None
 
     def show(self, chunk: StreamChunk) -> None:
         """Write what there is to see of one chunk."""
         match chunk:
             case TextDelta(text=text):
-                self._write(text, "")
+                self._beside(self._notes)
+                self._out.write(text)
             case ReasoningDelta(text=text):
-                self._write(text, _DIM)
-            case BlockStart(block_type=block_type):
-                if block_type != self._last:
-                    self.end()
-                self._last = block_type
+                self._note(text)
             case BlockEnd(block=ToolCallBlock(id=call, name=name, arguments=arguments)):
-                self._line(f"→ {name}({arguments})  [{call}]", _BOLD)
-            case BlockEnd() | ToolCallDelta():
+                self.line(f"→ {name}({arguments})  [{call}]")
+            case BlockStart() | BlockEnd() | ToolCallDelta():
                 pass
             case UsageChunk(usage=usage):
                 self._usage = usage
@@ -71,30 +81,81 @@ class Readable:
                 assert_never(chunk)
 
     def end(self) -> None:
-        """End the line that is open, if one is."""
-        if self._line_open:
-            self._write("\n", "")
+        """End the lines that are open."""
+        self._out.end()
+        self._notes.end()
+
+    def line(self, text: str) -> None:
+        """Write a line about the answer."""
+        self._note("")
+        self._notes.end()
+        self._note(text)
+        if not self._quiet:
+            self._notes.end()
 
     def _finish(self, finish: Finish) -> None:
         words = [] if self._usage is None else usage_words(self._usage)
-        # A failure is told on stderr, by its code.
+        # A failure is told by its code, in a line of its own.
         if finish.reason.failure is None:
             words.append(f"finish: {finish.reason.kind}")
+        self._out.end()
         if words:
-            self._line(" · ".join(words), _DIM)
-        self.end()
+            self.line(" · ".join(words))
 
-    def _line(self, text: str, style: str) -> None:
-        self.end()
-        self._write(text, style)
-        self.end()
+    def _note(self, text: str) -> None:
+        if not self._quiet:
+            self._beside(self._out)
+            self._notes.write(text, dim=True)
 
-    def _write(self, text: str, style: str) -> None:
-        # Written as it is, not laid out: a tab stays a tab, and what is piped is what the model said.
-        clean = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
-        sys.stdout.write(f"{style}{clean}{_PLAIN}" if style and self._styled else clean)
-        sys.stdout.flush()
+    def _beside(self, other: "_Output") -> None:
+        """End the other output's line where both are the same terminal."""
+        if self._out.is_terminal and self._notes.is_terminal:
+            other.end()
+
+
+class _Output:
+    """One of the command's two outputs, and whether its line is open."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.is_terminal = stream.isatty()
+        self._styled = self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self._line_open = False
+
+    def write(self, text: str, *, dim: bool = False) -> None:
+        """Write a piece of text at once."""
+        if not text:
+            return
+        if self.is_terminal:
+            shown = harmless(text)
+            click.echo(click.style(shown, dim=True) if dim and self._styled else shown, file=self._stream, nl=False)
+        else:
+            self._stream.flush()
+            self._stream.buffer.write(text.encode("utf-8", "replace"))
+            self._stream.flush()
         self._line_open = not text.endswith("\n")
+
+    def end(self) -> None:
+        """End the line that is open, if one is."""
+        if self._line_open:
+            self.write("\n")
+
+
+def harmless(text: str) -> str:
+    """Return a text for a terminal: CR is left out before LF, other controls and bidirectional marks are shown."""
+    return _CONTROLS.sub(_shown, text.replace("\r\n", "\n"))
+
+
+def _shown(found: "re.Match[str]") -> str:
+    sign = ord(found[0])
+    return f"\\u{sign:04x}" if sign > 0xFF else f"\\x{sign:02x}"
+
+
+def write_bytes(data: bytes) -> None:
+    """Write bytes to stdout, at once."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def usage_words(usage: TokenUsage) -> list[str]:
@@ -114,3 +175,9 @@ def columns(rows: list[tuple[str, ...]]) -> None:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def json_lines(rows: list[dict[str, object]]) -> None:
+    """Print each row as a line of JSON."""
+    for row in rows:
+        write_bytes(encode(row) + b"\n")

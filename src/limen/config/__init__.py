@@ -3,6 +3,7 @@
 The environment, files and the keyring are read in this layer only (K7).
 """
 
+from limen.config._command import command_file, command_model, user_file
 from limen.config._credentials import EnvironmentKey, FileKey, KeyringKey
 from limen.config._environment import KnownProvider, Proxies, advice, without_address
 from limen.config._errors import Fault, KeyPath, invalid_config
@@ -23,8 +24,11 @@ __all__ = [
     "Route",
     "Source",
     "advice",
+    "command_file",
+    "command_model",
     "invalid_config",
     "load",
     "settings_of",
+    "user_file",
     "without_address",
 ]

@@ -22,11 +22,15 @@ Source: TypeAlias = str | Path | Mapping[str, object] | None
 
 
 class Config(msgspec.Struct, frozen=True):
-    """One snapshot of everything that was configured: data, and no key."""
+    """One snapshot of everything that was configured: data, and no key.
+
+    `model` is the one that the command asks where it is given none, as ROUTE/MODEL.
+    """
 
     routes: Sequence[Route] = ()
     app: str | None = None
     proxies: Proxies = Proxies()
+    model: str | None = None
     file: Path | None = None
 
     @property
@@ -112,7 +116,8 @@ def _config(tree: Mapping[str, object], app: str | None, file: Path | None) -> C
             raise Fault(
                 f"unknown key; a configuration has [app] and [routes.NAME]{near(name, ('app', 'routes'))}", (name,)
             )
-    named = convert(tree.get("app", {}), AppTable, ("app",)).name
+    table = convert(tree.get("app", {}), AppTable, ("app",))
+    named = table.name
     if named is not None:
         check_app(named, ("app", "name"))
     if app is not None:
@@ -120,7 +125,7 @@ def _config(tree: Mapping[str, object], app: str | None, file: Path | None) -> C
     tables = convert(tree.get("routes", {}), dict[str, object], ("routes",))
     folder = Path.cwd() if file is None else file.parent
     routes = tuple(
-        route_of(name, convert(table, RouteTable, ("routes", name)), app=app or named, folder=folder)
-        for name, table in tables.items()
+        route_of(name, convert(values, RouteTable, ("routes", name)), app=app or named, folder=folder)
+        for name, values in tables.items()
     )
-    return Config(routes, app or named, proxies_from(), file)
+    return Config(routes, app or named, proxies_from(), table.model, file)

@@ -8,9 +8,13 @@ from limen.contract import ErrorMatch, FrozenDict, Limits, Modality, RetryPolicy
 
 
 class AppTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[app]`: `name` is the application's part of the `User-Agent`, such as "my-app/1.0" (Q7)."""
+    """`[app]`: `name` is the application's part of the `User-Agent`, such as "my-app/1.0" (Q7).
+
+    `model` is the model that the command asks where it is given none, as ROUTE/MODEL.
+    """
 
     name: str | None = None
+    model: str | None = None
 
 
 class EffortTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,104 @@
+"""`limen stream`: one question, and its answer as it comes."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+import click
+from msgspec.structs import replace
+
+from limen.cli._call_options import Asked, call_options, model_of, options_of
+from limen.cli._calls import interrupts, opened
+from limen.cli._options import command, json_option
+from limen.cli._prompt import prompt_message
+from limen.cli._report import INTERRUPTED, UsageProblem, complain, complain_failure
+from limen.cli._routes import loaded
+from limen.cli._show import JsonLines, Readable, View
+from limen.contract import AbortController, Failure, Finish, GenerateOptions, codes
+
+
+@command("stream", example="git diff | limen stream -m deepseek/deepseek-v4-flash 'Write a commit message.'")
+@click.argument("prompt", required=False)
+@call_options
+@click.option("--attach", "-a", multiple=True, metavar="FILE|URL", help="An image, document or text; may be repeated.")
+@click.option("--tools", multiple=True, metavar="MODULE:NAME", help="A tool, a function, or a list of them.")
+@click.option(
+    "--as", "protocol", metavar="NAME", help="The answer as events of pi, of ui (web chat), or of a wire."
+)
+@click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but failures.")
+@json_option
+def stream(
+    *,
+    prompt: str | None,
+    asked: Asked,
+    attach: Sequence[str],
+    tools: Sequence[str],
+    protocol: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Ask a model, and show the answer as it comes.
+
+    The answer is all of stdout; reasoning, tool calls, counts and failures are on stderr. What is piped in goes before
+    the prompt.
+    """
+    controller = AbortController()
+    model = model_of(asked, loaded)
+    options = options_of(asked, [prompt_message(prompt, attach)], model=model)
+    options = replace(options, signal=controller.signal)
+    view = _view(options, protocol=protocol, quiet=quiet, as_json=as_json)
+    if not tools:
+        return asyncio.run(show(options, controller, view))
+    if protocol is not None:
+        raise UsageProblem("--as shows one answer as events; a conversation with --tools has several")
+    return asyncio.run(_converse(options, controller, view, tools))
+
+
+def _view(options: GenerateOptions, *, protocol: str | None, quiet: bool, as_json: bool) -> View:
+    if protocol is None:
+        return JsonLines() if as_json else Readable(quiet=quiet)
+    if as_json:
+        raise UsageProblem("--json and --as each say how the answer is written; give one of them")
+    from limen.cli._as import event_writer
+
+    return event_writer(protocol, options)
+
+
+async def show(options: GenerateOptions, controller: AbortController, view: View) -> int:
+    """Make one call, show its chunks, and return the exit code."""
+    finish: Finish | None = None
+    async with opened(options.provider) as llm, llm.stream(options) as chunks:
+        with interrupts(controller):
+            async for chunk in chunks:
+                view.show(chunk)
+                if isinstance(chunk, Finish):
+                    finish = chunk
+    view.end()
+    assert finish is not None, "a stream always has a finish"
+    return told(finish, aborted=controller.signal.aborted)
+
+
+def told(finish: Finish, *, aborted: bool) -> int:
+    """Say on stderr what about an answer's end is no success, and return the exit code.
+
+    An answer that was cut at its limit of tokens is one, and is told all the same.
+    """
+    failure: Failure | None = finish.reason.failure
+    if failure is not None and aborted:
+        complain(codes.ABORTED, "interrupted; what had arrived is above")
+        return INTERRUPTED
+    if failure is not None:
+        return complain_failure(failure)
+    if finish.reason.kind == "max-tokens":
+        sys.stdout.flush()
+        print("limen: the answer was cut at its limit of tokens; --max-tokens sets it", file=sys.stderr, flush=True)
+    return 0
+
+
+async def _converse(options: GenerateOptions, controller: AbortController, view: View, targets: Sequence[str]) -> int:
+    from limen.cli._converse import registry_of, show_conversation  # only a call with tools waits for them to be loaded
+
+    registry = registry_of(targets)
+    async with opened(options.provider) as llm, registry:
+        with interrupts(controller):
+            return (await show_conversation(llm, options, registry, view)).code
