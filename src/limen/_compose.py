@@ -63,6 +63,7 @@ __all__ = [
     "known_providers",
     "make_adapter",
     "open_runtime",
+    "spec_of",
     "wire_names",
     "wire_of",
     "wires",

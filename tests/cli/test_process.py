@@ -18,7 +18,13 @@ NO_SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="a signal cannot
 def finished(folder: Path, arguments: list[str], **variables: str) -> Done:
     """Run a command line to its end."""
     done = subprocess.run(
-        arguments, cwd=folder, env=environment(folder, variables), capture_output=True, text=True, timeout=60
+        arguments,
+        cwd=folder,
+        env=environment(folder, variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -41,6 +47,7 @@ def test_ctrl_c_keeps_what_had_arrived(provider: MockProvider, tmp_path: Path, f
         command(*arguments),
         cwd=tmp_path,
         env=environment(tmp_path, variables),
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
@@ -67,6 +74,7 @@ def test_ctrl_c_ends_the_mock_provider(tmp_path: Path) -> None:
         command("mock", "--scenario", "text"),
         cwd=tmp_path,
         env=environment(tmp_path, {}),
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -82,8 +90,8 @@ def test_ctrl_c_ends_the_mock_provider(tmp_path: Path) -> None:
         err = process.communicate(timeout=30)[1]
     assert first.startswith("listening on http://127.0.0.1:")
     assert answer.out.startswith("Hello from the mock provider.\n")
-    assert (process.returncode, err) == (0, "")
-    assert "limen stream -m deepseek/mock-text hello" in hint
+    assert (process.returncode, err) == (0, "POST /v1/chat/completions · openai-chat\n")
+    assert "limen stream -m openai/any-model hello" in hint
 
 
 @NO_SIGNALS
@@ -97,6 +105,7 @@ def test_the_mock_providers_port_misbehaves(tmp_path: Path, listen: str, said: s
         command("mock", "--listen", listen),
         cwd=tmp_path,
         env=environment(tmp_path, {}),
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -132,6 +141,7 @@ def test_a_reader_that_goes_away(provider: MockProvider, tmp_path: Path) -> None
         command("stream", "-m", "deepseek/mock-long", "--json", "hello"),
         cwd=tmp_path,
         env=environment(tmp_path, variables),
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:

@@ -175,7 +175,7 @@ def test_the_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
         ("[route.a]\nadapter = 'x'\n", 1, "route - unknown key; a configuration has [app] and [routes.NAME]; did"),
         ("app = 3", 1, "app - expected object, got int"),
         ('[app]\nname = "a\\tb"', 2, 'app.name - an application is named like "my-app/1.0"'),
-        ("[app]\nnamed = 'x'", 2, "app.named - unknown key; known here: name; did you mean name?"),
+        ("[app]\nnamed = 'x'", 2, "app.named - unknown key; known here: name, model; did you mean name?"),
         ("routes = 3", 1, "routes - expected object, got int"),
         ("\n[routes]\na = 3", 3, "routes.a - expected object, got int"),
         ("[routes.a]\n", 1, "routes.a - adapter is missing"),

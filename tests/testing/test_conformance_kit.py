@@ -287,11 +287,11 @@ def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_a_factory_that_makes_something_else() -> None:
-    """A factory that returns no adapter fails every check, and says what it made."""
-    lines: list[str] = []
-
-    assert run_check("testing._raw_client:chat_body", wire="openai-chat", basics=True, write=lines.append) == 1
-    assert "returned a dict, which is no LlmAdapter" in lines[0]
+    """A factory that returns no adapter, or raises, is wrong usage in one sentence, before anything is judged (J7)."""
+    with pytest.raises(UsageError, match=r"makes no adapter for an endpoint: TypeError: .* a dict, which is no LlmAda"):
+        run_check("testing._raw_client:chat_body", wire="openai-chat", basics=True)
+    with pytest.raises(UsageError, match="makes no adapter for an endpoint: TypeError: Object of type Endpoint"):
+        run_check("json:dumps", wire="openai-chat")
 
 
 def test_the_kit_imports_no_pytest_and_no_adapter() -> None:

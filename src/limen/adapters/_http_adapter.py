@@ -272,7 +272,7 @@ class WireAdapter(LlmAdapter):
         variables = "" if self._endpoint.elsewhere else " or ".join(self._codec.key_variables)
         every = [
             *places,
-            f"into api_key_env, api_key_file or api_key_keyring in [routes.{provider}] of limen.toml",
+            f"into api_key_env, api_key_file or api_key_keyring in [routes.{provider}] of the configuration",
             *([f"into the environment variable {variables} if that route names none of these"] if variables else []),
             "into api_key= of the adapter's options",
         ]

@@ -24,7 +24,7 @@ _SCHEMA_NAME: Final = "answer"
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line says of a call, beside the prompt."""
+    """Options of a call from the command line, beside the prompt."""
 
     model: str | None = None
     route: str | None = None

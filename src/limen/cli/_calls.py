@@ -1,4 +1,4 @@
-"""What every command that calls a model shares."""
+"""Runtime of a command that calls a model, and its end by Ctrl-C."""
 
 import asyncio
 import signal

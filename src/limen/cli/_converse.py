@@ -45,7 +45,7 @@ _BLANKS: Final = re.compile(r"\s+")
 
 
 class Shown(NamedTuple):
-    """How a conversation that was shown ended: the command's exit code, and the whole history."""
+    """Outcome of a conversation that was shown: the command's exit code, and the whole history."""
 
     code: int
     messages: Sequence[Message]

@@ -1,7 +1,8 @@
 """`limen mock`: provider on this machine that answers what a script says, and misbehaves on command."""
 
 import asyncio
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -12,11 +13,11 @@ import click
 from limen import _compose
 from limen.cli._options import command
 from limen.cli._report import UsageProblem, complain
-from limen.cli._show import columns
+from limen.cli._show import columns, harmless
 from limen.contract import codes, foreign_text
 
 if TYPE_CHECKING:
-    from limen.testing.server import MockProvider, Source
+    from limen.testing.server import MockProvider, RecordedRequest, Source
     from limen.testing.wires import WireDescription
 
 
@@ -50,6 +51,8 @@ def mock(
     if scenario is not None and script is not None:
         raise UsageProblem("--scenario and --script are both given; one of them says what is answered")
     source = scenario if script is None else _read(script)
+    # A script that is given answers whatever model is asked for; else the model's name chooses one.
+    model = "mock-text" if source is None else "any-model"
     problem: str
     try:
         with suppress(KeyboardInterrupt):
@@ -61,7 +64,7 @@ def mock(
                     faults=fault,
                     listen=listen,
                     wires=_other_wires(),
-                    ready=_announce,
+                    ready=lambda running: _announce(running, model if listen == "http" else None),
                 )
             )
         return
@@ -108,10 +111,27 @@ def _read(file: Path) -> "Source":
     raise UsageProblem(problem)
 
 
-def _announce(running: "MockProvider") -> None:
-    click.echo(
-        f"listening on {running.url}\n"
-        f"  DEEPSEEK_API_KEY=mock DEEPSEEK_BASE_URL={running.base_url('openai-chat')} "
-        "limen stream -m deepseek/mock-text hello\n"
-        "Ctrl-C ends it"
-    )
+def _announce(running: "MockProvider", model: str | None) -> None:
+    click.echo(f"listening on {running.url}")
+    for line in () if model is None else _hints(running, model):
+        click.echo(f"  {line}")
+    click.echo("Ctrl-C ends it")
+    running.on_request = _log
+
+
+def _hints(running: "MockProvider", model: str) -> Iterator[str]:
+    """Return a command line for each wire that a provider of the environment speaks; each works as it is."""
+    hinted: set[str] = set()
+    for provider in _compose.known_providers():
+        spoken = _compose.spec_of(provider.adapter).wire
+        wire = "" if spoken is None else spoken.name
+        if wire in hinted or wire not in running.wires or not provider.key_variables:
+            continue
+        hinted.add(wire)
+        key, address = provider.key_variables[0], provider.address_variables[0]
+        yield f"{key}=mock {address}={running.base_url(wire)} limen stream -m {provider.route}/{model} hello"
+
+
+def _log(request: "RecordedRequest") -> None:
+    words = harmless(f"{request.method} {request.path}")
+    print(f"{words} · {request.wire or 'no wire'}", file=sys.stderr, flush=True)

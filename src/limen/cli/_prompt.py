@@ -1,4 +1,4 @@
-"""What the user says: the prompt, what is piped in, and what is attached."""
+"""Message of the user: the prompt, what is piped in, and what is attached."""
 
 import mimetypes
 import sys

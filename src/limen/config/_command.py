@@ -1,4 +1,4 @@
-"""What the command takes from its user's environment: the configuration file, and the model."""
+"""Settings of the command in its user's environment: the configuration file, and the model."""
 
 import os
 import sys

@@ -15,7 +15,7 @@ from limen.contract._tools import ResponseFormat, ToolChoiceOption, ToolSpec
 CacheHint: TypeAlias = Literal["none", "short", "long"]
 
 
-class GenerateOptions(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class GenerateOptions(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """Request to one model of one route. Every field that is set goes on the wire or is refused before I/O (Q1).
 
     `provider` names the route and `model` passes through byte for byte (Q2, R2). `messages` and `tools` may be

@@ -9,7 +9,7 @@ from msgspec.structs import force_setattr
 from limen.contract._json import freeze_object
 
 
-class ToolSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class ToolSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """Tool of a request: `parameters` is a JSON-schema object, absent for a tool without arguments.
 
     `strict` asks the provider to hold the model to the schema; it is never set unasked.
@@ -25,13 +25,15 @@ class ToolSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
             force_setattr(self, "parameters", freeze_object(self.parameters))
 
 
-class ToolChoice(msgspec.Struct, frozen=True, tag="tool", rename="camel", gc=False):
+class ToolChoice(msgspec.Struct, frozen=True, tag="tool", rename="camel", forbid_unknown_fields=True, gc=False):
     """Tool choice that makes the model call the tool of this name."""
 
     name: str
 
 
-class JsonSchema(msgspec.Struct, frozen=True, tag="json-schema", rename="camel", omit_defaults=True):
+class JsonSchema(
+    msgspec.Struct, frozen=True, tag="json-schema", rename="camel", omit_defaults=True, forbid_unknown_fields=True
+):
     """Response format: the answer's text is JSON of this schema; `strict` is never set unasked."""
 
     name: str

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from limen.contract import LlmAdapter
+from limen.contract import LlmAdapter, foreign_text
 from limen.testing.conformance._endpoint import Endpoint, Factory
 from limen.testing.conformance._report import Report, page, table
 from limen.testing.conformance._run import check_adapter
@@ -34,10 +34,27 @@ def run_check(
     factory = _factory(target)
     description = _wire(wire)
     try:
+        asyncio.run(_try(factory, target, description))
         found = asyncio.run(check_adapter(factory, description, basics=basics))
     except ModuleNotFoundError as missing:
         raise UsageError(str(missing)) from None
     return _written(found, report, write)
+
+
+async def _try(factory: Factory, target: str, description: WireDescription) -> None:
+    """Make the adapter once before it is judged: a wrong factory is one sentence, not a failure of every rule."""
+    from limen.testing.server import MockProvider
+
+    fault: str
+    async with MockProvider(wires=(description,)) as mock:
+        try:
+            adapter = factory(Endpoint(base_url=mock.base_url(description.mock.name)))
+        except Exception as error:  # noqa: BLE001 - a factory may raise anything
+            fault = f"{type(error).__name__}: {foreign_text(error)}"
+        else:
+            await adapter.aclose()
+            return
+    raise UsageError(f"{target} makes no adapter for an endpoint: {fault}")
 
 
 def _written(found: Report, report: str | None, write: Callable[[str], object]) -> int:

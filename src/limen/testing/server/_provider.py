@@ -5,7 +5,7 @@ import asyncio.trsock
 import socket
 import ssl
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
@@ -59,14 +59,23 @@ class MockProvider:
         self._thread: _LoopThread | None = None
         self.requests: list[RecordedRequest] = []
         """Every request in the order of arrival."""
+        self.on_request: Callable[[RecordedRequest], object] | None = None
+        """Called with each request once it has arrived, in the provider's own loop."""
         self.strays: list[RecordedRequest] = []
         """Requests to the origin that the fault `redirect` points to; a client that is right makes none."""
 
     @property
     def url(self) -> str:
-        """The server's origin, such as `http://127.0.0.1:49152`."""
+        """The server's origin as a client on this machine reaches it, such as `http://127.0.0.1:49152`."""
         scheme = "https" if self._listen in ("tls", "plain-on-tls") else "http"
-        return f"{scheme}://{self._host}:{self._port}"
+        # A server on every address is reached on loopback; an IPv6 address stands in brackets.
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self._port}"
+
+    @property
+    def wires(self) -> Sequence[str]:
+        """The names of the wires that are served."""
+        return tuple(one.name for one in self._wires)
 
     def base_url(self, wire: str, specification: str | None = None) -> str:
         """Return the base URL for a client of that wire; a specification chooses what is answered there."""
@@ -158,6 +167,8 @@ class MockProvider:
     def _record(self, request: RecordedRequest) -> Answer:
         answer = self._responder.answer(request)
         self.requests.append(request)
+        if self.on_request is not None:
+            self.on_request(request)
         for number, event in self._waiting:
             if number <= len(self.requests):
                 event.set()
