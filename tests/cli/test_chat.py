@@ -1,5 +1,6 @@
 """`limen chat`: turns, Ctrl-C, Ctrl-D, and the file that keeps the conversation."""
 
+import io
 import os
 import select
 import signal
@@ -12,6 +13,7 @@ import pytest
 
 import limen
 from cli._command import KEY, Run, command, environment
+from limen.cli import run as run_command
 from limen.testing.server import MockProvider
 
 MODEL = ("-m", "deepseek/mock-text")
@@ -176,3 +178,48 @@ def reader(descriptor: int) -> Callable[[bytes | None], None]:
         del seen[: seen.index(words) + len(words)]
 
     return until
+
+
+class Keyboard(io.StringIO):
+    """A terminal's end at which somebody types lines, or Ctrl-C for `None`."""
+
+    def __init__(self, *lines: str | None) -> None:
+        super().__init__()
+        self._lines = list(lines)
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self, size: int | None = -1, /) -> str:
+        line = self._lines.pop(0) if self._lines else ""
+        if line is None:
+            raise KeyboardInterrupt
+        return line
+
+
+@pytest.mark.usefixtures("deepseek")
+@pytest.mark.parametrize("shown", [True, False], ids=["stdout is a terminal", "stdout is a file"])
+def test_a_prompt_is_on_the_terminal_alone(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], shown: bool
+) -> None:
+    """The prompt goes where the user sees it, and never into a file with the answers."""
+    monkeypatch.setattr("sys.stdin", Keyboard(None, "one\n"))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: shown)
+
+    code = run_command(["chat", *MODEL, "-q"])
+
+    out, err = capfd.readouterr()
+    prompts = "> > > "
+    if shown:
+        assert (code, out) == (0, "> > Hello from the mock provider.\n> ")
+    else:
+        assert (code, out, err.replace("\n", "")) == (0, "Hello from the mock provider.\n", prompts)
+
+
+@pytest.mark.usefixtures("deepseek")
+def test_a_turn_that_cannot_be_sent(run: Run) -> None:
+    """A request that is refused before it is sent is one line, and the conversation goes on."""
+    done = run("chat", *MODEL, "--effort", "huge", stdin=b"one\ntwo\n")
+
+    assert (done.code, done.out) == (0, "")
+    assert [line.split(": ")[1] for line in done.err.splitlines()] == ["UNSUPPORTED_REASONING_EFFORT"] * 2

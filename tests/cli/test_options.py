@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from cli._command import KEY, Done, Run, command, environment
+from limen.cli import _mock
 from limen.config import user_file
 from limen.testing.server import MockProvider, Script, Text, Turn
 
@@ -347,3 +349,15 @@ def test_the_hints_of_the_mock_provider_work(tmp_path: Path, host: str) -> None:
     assert answers == ["Hello from the mock provider.\n"] * len(hints)
     assert len(hints) == len(logged) >= 6
     assert all(line.startswith("POST /") for line in logged)
+
+
+def test_what_the_mock_provider_says(provider: MockProvider, capfd: pytest.CaptureFixture[str]) -> None:
+    """The address, a command line for each wire and one line on stderr for each request, without control characters."""
+    _mock._announce(provider, "any-model")
+    urllib.request.urlopen(f"{provider.base_url('openai-chat')}/models").close()
+
+    out, err = capfd.readouterr()
+    first, *hints, last = out.splitlines()
+    assert (first, last) == (f"listening on {provider.url}", "Ctrl-C ends it")
+    assert f"  OPENAI_API_KEY=mock OPENAI_BASE_URL={provider.base_url('openai-chat')} " in hints[0]
+    assert err == "GET /v1/models · no wire\n"

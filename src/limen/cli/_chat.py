@@ -107,14 +107,8 @@ class _Conversation:
             self._template, messages=(*self._history, user(line.rstrip("\r\n"))), signal=controller.signal
         )
         view = Readable(quiet=self._quiet)
-        try:
-            with interrupts(controller):
-                self._history = list(await self._answered(options, controller, view))
-        except LlmError as error:
-            from limen.cli._report import complain_failure
-
-            view.end()
-            complain_failure(error.failure)
+        with interrupts(controller):
+            self._history = list(await self._answered(options, controller, view))
         if self._save is not None:
             write_history(self._save, self._history)
 
