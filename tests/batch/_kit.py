@@ -62,6 +62,5 @@ async def opened(
     source: Source | Callable[[RecordedRequest], Script | str] = echo, **route: object
 ) -> AsyncIterator[tuple[LlmRuntime, MockProvider]]:
     """A runtime with the route `m` to a provider that answers like this."""
-    async with MockProvider(source) as mock:
-        async with limen.open_runtime(configuration(mock, **route)) as llm:
-            yield llm, mock
+    async with MockProvider(source) as mock, limen.open_runtime(configuration(mock, **route)) as llm:
+        yield llm, mock

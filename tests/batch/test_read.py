@@ -123,7 +123,7 @@ def test_every_mapped_field_of_a_batch_line() -> None:
     schema = {"name": "s", "schema": {"type": "object"}, "strict": True}
     body = {
         "model": "gpt",
-        "tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {}, "strict": None}}],
+        "tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {}}}],
         "tool_choice": {"type": "function", "function": {"name": "f"}},
         "parallel_tool_calls": False,
         "response_format": {"type": "json_schema", "json_schema": schema},
@@ -192,7 +192,7 @@ def test_refused_fields(field: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (line({"max_token": 1}), "body.max_token: there is no such field; did you mean 'max_tokens'?; a provider's own"),
+        (line({"max_token": 1}), "body.max_token: there is no such field; did you mean 'max_tokens'?; a provider"),
         (line({"max_tokens": 1, "max_completion_tokens": 2}), "body.max_completion_tokens: another field says other"),
         (line({"messages": "hi"}), "body.messages: a list of messages is expected"),
         (line({"messages": [{"role": "user", "content": "x", "name": "n"}]}),

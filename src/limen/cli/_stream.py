@@ -22,7 +22,9 @@ from limen.contract import AbortController, Failure, Finish, GenerateOptions, co
 @call_options
 @click.option("--attach", "-a", multiple=True, metavar="FILE|URL", help="An image, document or text; may be repeated.")
 @click.option("--tools", multiple=True, metavar="MODULE:NAME", help="A tool, a function, or a list of them.")
-@click.option("--as", "protocol", metavar="NAME", help="The answer as events of pi, of ui (web chat), or of a wire.")
+@click.option(
+    "--as", "protocol", metavar="NAME", help="The answer as events of pi, of ui (web chat), or of a wire."
+)
 @click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but failures.")
 @json_option
 def stream(
