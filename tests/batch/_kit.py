@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 import limen
-from limen.batch import RowResult
+from limen.batch import RowInput, RowResult
 from limen.runtime import LlmRuntime
 from limen.testing.server import MockProvider, RecordedRequest, Script, Source, Text, Turn
 
@@ -27,7 +27,7 @@ def echo(request: RecordedRequest) -> Script:
     return Script([Turn([Text([f"re: {question(request)}"])])])
 
 
-def row(text: str, **fields: object) -> dict[str, object]:
+def row(text: str, **fields: object) -> RowInput:
     """A row in limen's form."""
     messages = [{"role": "user", "content": [{"type": "text", "text": text}]}]
     return {"id": text, "options": {"messages": messages, **fields}}

@@ -29,7 +29,7 @@ def test_limits_that_cannot_be() -> None:
     """A limit that no route can have is refused when it is written."""
     for wrong in ({"concurrency": 0}, {"requests_per_minute": 0}, {"tokens_per_minute": float("inf")}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            Limits(**wrong)  # type: ignore[arg-type] # each of them is a number
+            Limits(**wrong)
 
 
 def test_limits_are_shared_out() -> None:

@@ -12,7 +12,7 @@ import pytest
 import limen
 from batch._kit import MODEL, echo, opened, question, row, shape
 from limen import AbortController, GenerateOptions, LlmError, RetryPolicy, StreamChunk, TokenUsage, user
-from limen.batch import Limits, RowResult, run
+from limen.batch import Limits, RowInput, RowResult, run
 from limen.batch._row import added, tokens_of
 from limen.contract import Next
 from limen.testing.server import RecordedRequest, Script
@@ -28,7 +28,12 @@ async def all_of(results: AsyncIterator[RowResult]) -> list[RowResult]:
 
 async def test_one_result_for_each_row() -> None:
     """Each row has one result; a broken one is a failed row, and a row of an unknown route too."""
-    rows = [row("a"), "no JSON", GenerateOptions("m", "x", [user("b")]), GenerateOptions("none", "x", [user("c")])]
+    rows: list[RowInput] = [
+        row("a"),
+        "no JSON",
+        GenerateOptions("m", "x", [user("b")]),
+        GenerateOptions("none", "x", [user("c")]),
+    ]
     async with opened() as (llm, mock):
         found = await all_of(run(llm, rows[:3], model=MODEL))
         elsewhere = await all_of(run(llm, rows[3:]))
@@ -46,7 +51,7 @@ async def test_rows_may_come_asynchronously_and_results_in_order() -> None:
     """Rows may be an asynchronous iterable; `ordered` results come in the order of the rows."""
     first, second = asyncio.Event(), list[str]()
 
-    async def rows() -> AsyncIterator[dict[str, object]]:
+    async def rows() -> AsyncIterator[RowInput]:
         for number in range(40):
             yield row(str(number))
 

@@ -31,42 +31,60 @@ def is_array(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, list | tuple)
 
 
+class Shape:
+    """Fields that JSON of a type may have, at every depth: made once for a type, so that each row costs a look-up.
+
+    `fields` are of an object, `tags` the objects that a union chooses from by `tag_field`, `item` is of an array. What
+    has none of them is free, such as a schema.
+    """
+
+    __slots__ = ("fields", "item", "tag_field", "tags")
+
+    def __init__(self) -> None:
+        self.fields: dict[str, Shape | None] = {}
+        self.tags: dict[str, Shape] = {}
+        self.tag_field = ""
+        self.item: Shape | None = None
+
+
 @cache
-def described(kind: type) -> inspect.Type:
-    """Return what msgspec knows of a type."""
-    return inspect.type_info(kind)
+def shape_of(kind: type) -> Shape | None:
+    """Return the shape of a type."""
+    return _shape(inspect.type_info(kind))
 
 
-def refuse_unknown(value: object, kind: inspect.Type, path: str) -> None:
-    """Raise `INVALID_OPTIONS` for the first field, at any depth, that the type does not have."""
+def _shape(kind: inspect.Type) -> Shape | None:
+    made, known = Shape(), False
+    for arm in kind.types if isinstance(kind, inspect.UnionType) else (kind,):
+        if isinstance(arm, inspect.CollectionType):
+            made.item, known = _shape(arm.item_type), True
+        elif isinstance(arm, inspect.StructType):
+            inner, known = made, True
+            if arm.tag_field is not None:
+                inner = made.tags[str(arm.tag)] = Shape()
+                inner.fields[arm.tag_field], made.tag_field = None, arm.tag_field
+            inner.fields |= {field.encode_name: _shape(field.type) for field in arm.fields}
+    return made if known else None
+
+
+def refuse_unknown(value: object, shape: Shape | None, path: str) -> None:
+    """Raise `INVALID_OPTIONS` for the first field, at any depth, that the shape does not have."""
+    if shape is None:
+        return
     if is_array(value):
-        inner = next((one for one in _arms(kind) if isinstance(one, inspect.CollectionType)), None)
-        if inner is not None:
+        if shape.item is not None:
             for index, item in enumerate(value):
-                refuse_unknown(item, inner.item_type, f"{path}[{index}]")
+                refuse_unknown(item, shape.item, f"{path}[{index}]")
     elif is_object(value):
-        struct = _struct_for(value, kind)
-        if struct is not None:
-            _refuse_in(value, struct, path)
-
-
-def _arms(kind: inspect.Type) -> Sequence[inspect.Type]:
-    return kind.types if isinstance(kind, inspect.UnionType) else (kind,)
-
-
-def _struct_for(value: Mapping[str, object], kind: inspect.Type) -> inspect.StructType | None:
-    """Return the struct that an object is meant to be, by its tag; `None` for free JSON."""
-    for arm in _arms(kind):
-        if isinstance(arm, inspect.StructType) and (arm.tag is None or value.get(arm.tag_field or "") == arm.tag):
-            return arm
-    return None
-
-
-def _refuse_in(value: Mapping[str, object], struct: inspect.StructType, path: str) -> None:
-    fields = {field.encode_name: field.type for field in struct.fields}
-    for name, item in value.items():
-        if name == struct.tag_field:
-            continue
-        if name not in fields:
-            raise wrong(f"{path}.{name}", f"there is no such field{near(name, fields)}")
-        refuse_unknown(item, fields[name], f"{path}.{name}")
+        fields = shape.fields
+        if shape.tags:
+            chosen = shape.tags.get(str(value.get(shape.tag_field)))
+            if chosen is None:
+                return  # the decoder refuses an unknown tag in its own words
+            fields = chosen.fields
+        for name, item in value.items():
+            if name not in fields:
+                raise wrong(f"{path}.{name}", f"there is no such field{near(name, fields)}")
+            inner = fields[name]
+            if inner is not None:
+                refuse_unknown(item, inner, f"{path}.{name}")

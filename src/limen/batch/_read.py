@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from limen.batch._fields import described, is_object, near, refuse_unknown, wrong
+from limen.batch._fields import is_object, near, refuse_unknown, shape_of, wrong
 from limen.batch._openai_body import options_of_body
 from limen.batch._row import Row, RowId, RowInput
 from limen.contract import (
@@ -107,7 +107,7 @@ def _own(value: object, model: str | None) -> GenerateOptions:
     for name in ("signal", "timeouts"):
         if name in given:
             raise wrong(f"options.{name}", "it has no JSON form; limits of time stand in the route's configuration")
-    refuse_unknown(given, described(GenerateOptions), "options")
+    refuse_unknown(given, shape_of(GenerateOptions), "options")
     try:
         return decode_options(encode(given))
     except LlmError as fault:

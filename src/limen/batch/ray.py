@@ -40,13 +40,24 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     app: str | None = None
 
 
-class _Dataset(Protocol):
-    def map_batches(self, function: type, /, **settings: object) -> "_Dataset": ...
-    def iter_rows(self) -> Iterable[Mapping[str, object]]: ...
+class Dataset(Protocol):
+    """The methods of Ray's `Dataset` that are called."""
+
+    def map_batches(self, function: type, /, **settings: object) -> "Dataset":
+        """Have an actor pool take each batch of rows."""
+        ...
+
+    def iter_rows(self) -> Iterable[Mapping[str, object]]:
+        """Return the rows, as they come."""
+        ...
 
 
-class _Data(Protocol):
-    def from_items(self, items: Sequence[Mapping[str, object]], /, **settings: object) -> _Dataset: ...
+class Data(Protocol):
+    """The functions of `ray.data` that are called."""
+
+    def from_items(self, items: Sequence[Mapping[str, object]], /, **settings: object) -> Dataset:
+        """Return a data set of these rows."""
+        ...
 
 
 @runtime_checkable
@@ -59,7 +70,7 @@ class _Ray(Protocol):
 
 @runtime_checkable
 class _HasData(Protocol):
-    data: _Data
+    data: Data
 
 
 def run_on_ray(batch: Batch, cluster: Cluster, *, progress: Progress | None = None) -> Progress:
@@ -70,9 +81,16 @@ def run_on_ray(batch: Batch, cluster: Cluster, *, progress: Progress | None = No
     """
     progress = progress if progress is not None else Progress()
     if batch.ordered:
-        raise LlmError("results of many workers have no order; leave ordered out", codes.INVALID_OPTIONS)
+        words = "results of many workers have no order; leave ordered out"
+        raise LlmError(words, codes.INVALID_OPTIONS, phase="resolve")
     check_files(batch)
-    data = _started(cluster)
+    if find_spec("ray") is None:
+        raise LlmError("this engine needs Ray: pip install 'limen[ray]'", codes.INVALID_OPTIONS, phase="resolve")
+    return gather(_started(cluster), batch, cluster, progress)  # pragma: no cover - run by `make test-ray`
+
+
+def gather(data: Data, batch: Batch, cluster: Cluster, progress: Progress) -> Progress:
+    """Have an engine ask the blocks of rows that are not out, and write what comes back."""
     with Output(batch.out, retry_failed=batch.retry_failed) as output:
         begin(progress, output, count_rows(batch.source))
         try:
@@ -88,9 +106,7 @@ def run_on_ray(batch: Batch, cluster: Cluster, *, progress: Progress | None = No
     return progress
 
 
-def _started(cluster: Cluster) -> _Data:
-    if find_spec("ray") is None:
-        raise LlmError("this engine needs Ray: pip install 'limen[ray]'", codes.INVALID_OPTIONS, phase="resolve")
+def _started(cluster: Cluster) -> Data:  # pragma: no cover - run by `make test-ray`, as Ray is in no other environment
     ray: object = import_module("ray")
     import_module("ray.data")
     assert isinstance(ray, _Ray)
@@ -119,7 +135,7 @@ def _block(batch: Batch, output: Output, first: int, last: int) -> dict[str, obj
     return {"path": str(batch.source.absolute()), "first": first, "last": last, "done": msgspec.json.encode(done)}
 
 
-def _asked(data: _Data, batch: Batch, cluster: Cluster, blocks: Sequence[Mapping[str, object]]) -> Iterator[bytes]:
+def _asked(data: Data, batch: Batch, cluster: Cluster, blocks: Sequence[Mapping[str, object]]) -> Iterator[bytes]:
     settings: dict[str, object] = {
         "batch_size": 1,
         "concurrency": cluster.workers,
@@ -151,6 +167,11 @@ class Worker:
         known = frozenset(msgspec.json.decode(done, type=list[int]))
         rows = _rows_of(Path(str(path)), int(str(first)), int(str(last)), known, self._batch.model)
         return {"result": self._runner.run(self._results(rows))}
+
+    def close(self) -> None:
+        """Close the runtime; an actor that ends takes its connections with it."""
+        self._runner.run(self._opened.__aexit__(None, None, None))
+        self._runner.close()
 
     async def _results(self, rows: Iterable[Row]) -> list[bytes]:
         results = run(self._llm, rows, limits=self._limits, retry=self._batch.retry)

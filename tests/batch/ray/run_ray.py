@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 from collections import Counter
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from limen.batch import Batch, Limits
 from limen.batch.ray import Cluster, run_on_ray
 from limen.testing.server import MockProvider, RecordedRequest, Script, Text, Turn
 
-ROWS = 600
-KILL_AT = 150
+ROWS = 3000
+KILL_AT = 1500
 
 
 def question(request: RecordedRequest) -> str:
@@ -53,9 +52,9 @@ class Source:
         """Answer a request."""
         self.count += 1
         if self.count >= KILL_AT and not self.killed:
-            self.killed = workers()[:1]
-            for process in self.killed:
-                threading.Thread(target=os.kill, args=(process, signal.SIGKILL)).start()
+            self.killed = workers()
+            # At once, in the middle of a request of one of them, so that both are in the middle of a block.
+            os.kill(self.killed[0], signal.SIGKILL)
         return Script([Turn([Text([f"re: {question(request)}"])])])
 
 
@@ -78,12 +77,14 @@ def main(folder: Path) -> None:
     given.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     with MockProvider(source) as mock:
         base = {"adapter": "openai-chat", "dialect": "generic", "base_url": mock.base_url("openai-chat")}
-        cluster = Cluster(workers=2, block_rows=20, configuration={"routes": {"m": base}})
+        cluster = Cluster(workers=2, block_rows=100, configuration={"routes": {"m": base}})
         batch = Batch(source=given, out=out, model="m/x", limits=Limits(8))
         ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
         done = run_on_ray(batch, cluster)
         check(out, range(1, ROWS + 1))
-        assert source.killed, "no worker was killed"
+        # The rows of the lost block that had been asked were asked again, so it died in the middle.
+        assert len(source.killed) == 2, source.killed
+        assert source.count > ROWS, source.count
         print(f"{ROWS} rows by two workers, process {source.killed[0]} killed: {source.count} requests, {done}")
 
         # A driver that was killed leaves some rows and a half-written one.
