@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 
 from cli._command import Run, command, environment
@@ -50,6 +51,17 @@ def test_wrong_usage(run: Run, deepseek: MockProvider, tmp_path: Path) -> None:
         done = run("batch", *arguments, "--out", "out.jsonl")
         assert (done.code, words in done.err) == (2, True), done
     assert deepseek.requests == []
+
+
+def test_the_engine_ray(run: Run, tmp_path: Path) -> None:
+    """Options of the engine ray are refused without it, and without the library it says what to install."""
+    rows(tmp_path, 1)
+    wrong = run("batch", "in.jsonl", "--out", "out.jsonl", "--workers", "2")
+    assert (wrong.code, wrong.err) == (2, "limen: INVALID_OPTIONS: --workers and --address are of --engine ray\n")
+    if find_spec("ray") is None:
+        missing = run("batch", "in.jsonl", "--out", "out.jsonl", "--engine", "ray")
+        words = "limen: INVALID_OPTIONS: this engine needs Ray: pip install 'limen[ray]'\n"
+        assert (missing.code, missing.err) == (2, words)
 
 
 def test_ctrl_c(provider: MockProvider, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TextIO, runtime_checkable
 
 import msgspec
 
@@ -21,6 +21,7 @@ from limen.batch._lines import numbered_lines
 from limen.batch._output import Output, encoded
 from limen.batch._row import Row, RowResult, tokens_of
 from limen.batch._run import run
+from limen.batch._shown import last_words
 from limen.contract import LlmError, codes
 
 _RESULT = msgspec.json.Decoder(RowResult)
@@ -87,6 +88,18 @@ def run_on_ray(batch: Batch, cluster: Cluster, *, progress: Progress | None = No
     if find_spec("ray") is None:
         raise LlmError("this engine needs Ray: pip install 'limen[ray]'", codes.INVALID_OPTIONS, phase="resolve")
     return gather(_started(cluster), batch, cluster, progress)  # pragma: no cover - run by `make test-ray`
+
+
+def run_on_ray_shown(batch: Batch, cluster: Cluster, stream: TextIO) -> Progress:
+    """Run a batch on Ray, which shows its own progress, and end with one line that says how many rows are done."""
+    progress = Progress()
+    try:
+        return run_on_ray(batch, cluster, progress=progress)
+    finally:
+        if progress.began:
+            progress.stopped = progress.done < progress.total
+            stream.write(last_words(progress, str(batch.out)) + "\n")
+            stream.flush()
 
 
 def gather(data: Data, batch: Batch, cluster: Cluster, progress: Progress) -> Progress:

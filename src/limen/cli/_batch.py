@@ -11,10 +11,11 @@ import click
 
 from limen import _compose
 from limen.batch import Batch, Limits, run_shown
+from limen.batch.ray import Cluster, run_on_ray_shown
 from limen.cli import _settings
 from limen.cli._calls import check_route, interrupts
 from limen.cli._options import command
-from limen.cli._report import INTERRUPTED
+from limen.cli._report import INTERRUPTED, UsageProblem
 from limen.contract import AbortController, split_target
 
 _PLACES: Final = (
@@ -45,6 +46,38 @@ def _limits(command: Callable[..., object]) -> Callable[..., object]:
     return made
 
 
+_ENGINES: Final = (
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="What makes the calls.",
+    ),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Workers of ray; 2 unless given."),
+    click.option("--address", metavar="ADDRESS", help="The Ray cluster; unless given, one on this machine."),
+)
+
+
+def _engine(command: Callable[..., object]) -> Callable[..., object]:
+    """Add the engine, and pass it on as one `cluster`, which is `None` for this process."""
+
+    @functools.wraps(command)
+    def called(*, engine: str, workers: int | None, address: str | None, **others: object) -> object:
+        if engine == "ray":
+            configuration = _settings.config_file()
+            made = Cluster(workers=workers or 2, address=address, configuration=configuration, app=_settings.APP)
+            return command(cluster=made, **others)
+        if workers is not None or address is not None:
+            raise UsageProblem("--workers and --address are of --engine ray")
+        return command(cluster=None, **others)
+
+    made: Callable[..., object] = called
+    for option in reversed(_ENGINES):
+        made = option(made)
+    return made
+
+
 @command("batch", example="limen batch rows.jsonl --out answers.jsonl -m deepseek/deepseek-v4-flash")
 @click.argument("rows", type=click.Path(path_type=Path))
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The results' file.")
@@ -52,13 +85,26 @@ def _limits(command: Callable[..., object]) -> Callable[..., object]:
 @_limits
 @click.option("--ordered", is_flag=True, help="Results in the order of the rows, not in the order of completion.")
 @click.option("--retry-failed", is_flag=True, help="Ask the rows again that are out and failed.")
-def batch(*, rows: Path, out: Path, model: str | None, limits: Limits, ordered: bool, retry_failed: bool) -> int:
+@_engine
+def batch(
+    *,
+    rows: Path,
+    out: Path,
+    model: str | None,
+    limits: Limits,
+    ordered: bool,
+    retry_failed: bool,
+    cluster: Cluster | None,
+) -> int:
     """Ask every row of ROWS, and go on where it was killed.
 
     A row is a line of JSON, {"id": …, "options": {…}} or a line of OpenAI's batches, and has exactly one line in the
     results, also where it failed. The limits hold for each route. The same command goes on after a kill or Ctrl-C.
     """
     given = Batch(source=rows, out=out, model=model, limits=limits, ordered=ordered, retry_failed=retry_failed)
+    if cluster is not None:
+        run_on_ray_shown(given, cluster, sys.stderr)
+        return 0
     return asyncio.run(_run(given))
 
 
