@@ -26,7 +26,7 @@ _HEAD: Final = b'{"line":'
 
 
 class _Written(msgspec.Struct):
-    """What must be known of a row that is out; the rest of it is not read."""
+    """Line and failure of a row that is out; the rest of it is not read."""
 
     line: int
     failure: Mapping[str, object] | None = None

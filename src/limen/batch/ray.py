@@ -28,7 +28,7 @@ _RESULT = msgspec.json.Decoder(RowResult)
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a batch runs: the address of a Ray cluster (absent: one on this machine), workers, rows in a block.
+    """Place where a batch runs: the address of a Ray cluster (absent: one on this machine), workers, rows in a block.
 
     `configuration` is what every worker's runtime is opened with: a file that each can read, or a document; a worker
     takes its keys from its own environment.
