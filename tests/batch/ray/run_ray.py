@@ -41,6 +41,12 @@ def workers() -> list[int]:
     return sorted(found)
 
 
+def worked(process: int) -> int:
+    """The processor time of a process, in ticks."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 class Source:
     """Echoes, and kills one worker once, in the middle."""
 
@@ -53,7 +59,9 @@ class Source:
         self.count += 1
         if self.count >= KILL_AT and not self.killed:
             self.killed = workers()
-            # At once, in the middle of a request of one of them, so that both are in the middle of a block.
+            # At once, in the middle of a request; the one that has worked most is the one that is asking, since Ray may
+            # give a second worker nothing for a while.
+            self.killed.sort(key=worked, reverse=True)
             os.kill(self.killed[0], signal.SIGKILL)
         return Script([Turn([Text([f"re: {question(request)}"])])])
 
