@@ -9,7 +9,7 @@ WORKERS ?= auto
 PARALLEL := --numprocesses $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-minimum checkpoint-05 test-clients test-views test-litellm litellm-report lint types coverage gates bench bench-peers clean
+.PHONY: help demo test test-slow test-minimum checkpoint-05 test-clients test-views test-litellm test-ray litellm-report lint types coverage gates bench bench-peers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -42,6 +42,9 @@ test-views: $(STAMP) ## Pi's and ai's npm packages read a thousand random stream
 
 test-litellm: $(STAMP) ## judge the adapter litellm with the conformance kit, in an environment of its own
 	VENV=$(VENV) PYTHON=$(PYTHON) tests/clients/run litellm
+
+test-ray: ## batches on Ray, two workers and one killed, in an environment of its own
+	PYTHON=$(PYTHON) tests/batch/ray/run
 
 litellm-report: $(STAMP) ## the same, and renew the report on docs/adapters-litellm.md
 	VENV=$(VENV) PYTHON=$(PYTHON) tests/clients/run litellm --write

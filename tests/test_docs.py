@@ -45,7 +45,9 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockPr
         yield running
 
 
-@pytest.mark.parametrize("block", blocks("calling.md", "python") + blocks("configuring.md", "python"))
+@pytest.mark.parametrize(
+    "block", blocks("calling.md", "python") + blocks("configuring.md", "python") + blocks("batches.md", "python")
+)
 def test_every_program_runs(provider: MockProvider, block: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each block is a whole program that runs to its end."""
     exec(compile(block, "docs", "exec"), {"__name__": "__main__"})  # running what the page shows is the test

@@ -54,6 +54,7 @@ from limen.contract import (
 
 if TYPE_CHECKING:
     from limen import adapters as adapters
+    from limen import batch as batch
     from limen import config as config
     from limen import contract as contract
     from limen import fixture as fixture
@@ -173,6 +174,7 @@ _LAZY_NAMES = {
 }
 _SUBMODULES = (
     "adapters",
+    "batch",
     "config",
     "contract",
     "fixture",

@@ -18,6 +18,7 @@ from limen.cli._options import config_option
 COMMANDS: Final = {
     "stream": ("limen.cli._stream:stream", "Ask a model, and show the answer as it comes."),
     "chat": ("limen.cli._chat:chat", "Talk to a model in turns."),
+    "batch": ("limen.cli._batch:batch", "Ask every row of a file, and go on where it was killed."),
     "routes": ("limen.cli._routes:routes", "List the configured routes."),
     "models": ("limen.cli._routes:models", "List the models that the routes know of."),
     "doctor": ("limen.cli._doctor:doctor", "Say what is missing, and what to do next."),

@@ -6,7 +6,7 @@
 from limen.runtime._fallback import Fallback, FallbackStep, StepListener, Target
 from limen.runtime._registry import Registration, TopologyListener
 from limen.runtime._repair import repair_history
-from limen.runtime._retry import Retry, RetryWait, WaitListener
+from limen.runtime._retry import Retry, RetryWait, WaitListener, unretried
 from limen.runtime._runtime import LlmRuntime, Loader, PreparedCall
 from limen.runtime._stream import ModelStream
 
@@ -25,4 +25,5 @@ __all__ = [
     "TopologyListener",
     "WaitListener",
     "repair_history",
+    "unretried",
 ]

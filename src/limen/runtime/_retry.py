@@ -3,7 +3,9 @@
 import asyncio
 import random
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from inspect import isawaitable
 from typing import Final, NamedTuple, TypeAlias
 
@@ -31,6 +33,19 @@ _DOUBLINGS_MAX: Final = 64
 
 _WITHHELD: Final = (UsageChunk, Finish)
 """Chunks that are no content; a batch that begins with another one is shown at once."""
+
+
+_UNRETRIED: Final[ContextVar[bool]] = ContextVar("limen_unretried", default=False)
+
+
+@contextmanager
+def unretried() -> Generator[None, None, None]:
+    """Let every `Retry` pass the calls of this context on untouched: their maker retries by itself, as a batch does."""
+    token = _UNRETRIED.set(True)
+    try:
+        yield
+    finally:
+        _UNRETRIED.reset(token)
 
 
 class Held(NamedTuple):
@@ -174,6 +189,8 @@ class Retry:
 
     def __call__(self, options: GenerateOptions, following: Next) -> AsyncIterator[StreamChunk]:
         """Wrap the rest of the chain."""
+        if _UNRETRIED.get():
+            return following(options)
         return RetryStream(self, options, following)
 
     def delay(self, policy: RetryPolicy, failure: Failure, retries: int) -> float | None:
