@@ -190,7 +190,7 @@ class Keyboard(io.StringIO):
     def isatty(self) -> bool:
         return True
 
-    def readline(self, size: int | None = -1, /) -> str:
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override] # as the standard library has it
         line = self._lines.pop(0) if self._lines else ""
         if line is None:
             raise KeyboardInterrupt

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -67,7 +68,7 @@ def _line() -> str | None:
                 print(_PROMPT, end="", file=sys.stderr, flush=True)
                 return sys.stdin.readline() or None
             with suppress(ImportError):  # it is not there on Windows, whose terminal edits lines itself
-                import readline  # noqa: F401 - `input` edits lines by it
+                import_module("readline")  # `input` edits lines by it
             return input(_PROMPT)
         except EOFError:
             print(file=sys.stderr)
