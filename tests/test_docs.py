@@ -65,11 +65,13 @@ def test_the_tools_loop_ends_with_the_sum(provider: MockProvider, capsys: pytest
     assert len(provider.requests) == 2
 
 
-@pytest.mark.parametrize("page", ["calling.md", "configuring.md"])
+@pytest.mark.parametrize("page", ["calling.md", "configuring.md", "command.md"])
 def test_every_command_runs(provider: MockProvider, page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each line of a shell block is a command that succeeds."""
     (tmp_path / "other.toml").write_text("[routes.demo]\nadapter = 'deepseek'\n", encoding="utf-8")
     (tmp_path / "prompt").write_text("Say hello.\n", encoding="utf-8")
+    (tmp_path / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (tmp_path / "schema.json").write_text('{"type":"object","properties":{}}', encoding="utf-8")
     for line in "".join(blocks(page, "sh")).splitlines():
         command, _, _ = line.rpartition("| ")[2].partition("   #")
         words = shlex.split(command)
