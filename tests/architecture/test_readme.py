@@ -42,6 +42,7 @@ def test_readme_command_for_the_real_service_reaches_for_a_key() -> None:
 
     answer = subprocess.run(
         [sys.executable, "-m", "limen", "stream", *words],
+        stdin=subprocess.DEVNULL,
         env=env,
         capture_output=True,
         text=True,

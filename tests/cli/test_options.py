@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import limen
 from cli._command import KEY, Done, Run, command, environment
-from limen.cli import _mock
+from limen.cli import _mock, _prompt
+from limen.cli._report import UsageProblem
 from limen.config import user_file
 from limen.testing.server import MockProvider, Script, Text, Turn
 
@@ -45,6 +47,37 @@ def test_stdin_and_prompt_together(run: Run, deepseek: MockProvider) -> None:
         "only\nthis\n",
         "alone",
     ]
+
+
+def test_a_stdin_that_does_not_end(deepseek: MockProvider, tmp_path: Path) -> None:
+    """A command that waits for its stdin says so, and goes on when it ends."""
+    variables = {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": deepseek.base_url("openai-chat")}
+    with subprocess.Popen(
+        command("stream", *MODEL, "hi"),
+        cwd=tmp_path,
+        env=environment(tmp_path, variables),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        out, _ = process.communicate("", timeout=30)
+
+    assert first == "limen: reading stdin to its end, which goes before the prompt; < /dev/null gives none\n"
+    assert (process.returncode, out) == (0, "Hello from the mock provider.\n")
+
+
+def test_a_program_without_stdin(run: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without any stdin a prompt is enough, and `-` has nothing to read."""
+    _prompt._say_what_is_awaited()
+    assert "reading stdin to its end" in capfd.readouterr().err
+    monkeypatch.setattr("sys.stdin", None)
+
+    assert _prompt.prompt_message("hi", ()) == limen.user("hi")
+    with pytest.raises(UsageProblem, match="there is no stdin to read"):
+        _prompt.prompt_message("-", ())
 
 
 def test_every_field_of_the_request_can_be_given(run: Run, openai: MockProvider) -> None:

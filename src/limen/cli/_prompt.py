@@ -2,11 +2,16 @@
 
 import mimetypes
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from limen.cli._report import UsageProblem
 from limen.contract import ContentBlock, FileBlock, ImageBlock, Message, TextBlock, user
+
+# Seconds after which a command that waits for its stdin says so.
+_STDIN_NOTICE_S: Final = 3.0
 
 
 def prompt_message(prompt: str | None, attachments: Sequence[str]) -> Message:
@@ -20,7 +25,7 @@ def prompt_message(prompt: str | None, attachments: Sequence[str]) -> Message:
     elif prompt == "-":
         piped, prompt = piped_text(), ""
     else:
-        piped, prompt = ("" if is_interactive() else piped_text()), prompt or ""
+        piped, prompt = ("" if is_interactive() else _piped_beside()), prompt or ""
     parts = [part for part in (piped, prompt) if part.strip()]
     blocks = [attached(one) for one in attachments]
     if not parts and not blocks:
@@ -42,6 +47,21 @@ def is_interactive() -> bool:
     """Tell whether nothing is piped in: stdin is a terminal, or there is none."""
     given: object = sys.stdin  # None where a program is started without it: `limen … <&-`
     return given is None or sys.stdin.isatty()
+
+
+def _piped_beside() -> str:
+    """Return what is piped in; a parent that never ends its pipe is a wait that is told on stderr."""
+    notice = threading.Timer(_STDIN_NOTICE_S, _say_what_is_awaited)
+    notice.daemon = True
+    notice.start()
+    try:
+        return piped_text()
+    finally:
+        notice.cancel()
+
+
+def _say_what_is_awaited() -> None:
+    print("limen: reading stdin to its end, which goes before the prompt; < /dev/null gives none", file=sys.stderr)
 
 
 def piped_text() -> str:
