@@ -46,7 +46,8 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockPr
 
 
 @pytest.mark.parametrize(
-    "block", blocks("calling.md", "python") + blocks("configuring.md", "python") + blocks("batches.md", "python")
+    "block",
+    [code for page in ("calling.md", "configuring.md", "batches.md", "pricing.md") for code in blocks(page, "python")],
 )
 def test_every_program_runs(provider: MockProvider, block: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each block is a whole program that runs to its end."""

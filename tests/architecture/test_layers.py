@@ -21,6 +21,8 @@ THIRD_PARTIES = {
     "recording": {"msgspec"},
     "tools": {"msgspec", "mcp"},
     "views": {"msgspec"},
+    "batch": {"msgspec"},
+    "pricing": {"msgspec", "genai_prices"},
     "config": {"msgspec", "keyring"},
     "testing": {"msgspec", "h11", "pytest", "pytest_asyncio"},
     "cli": {"msgspec", "click"},

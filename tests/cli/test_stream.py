@@ -56,6 +56,21 @@ def test_an_answer_is_shown_as_it_comes(run: Run, model: str, out: str, notes: s
     assert run("stream", "-q", "-m", f"deepseek/{model}", "hello").out == out
 
 
+def test_the_price_is_told_where_it_is_known(run: Run, provider: MockProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the table of prices installed, an answer of a model that it knows is followed by its cost on stderr."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai-chat"))
+    provider.use("text")
+
+    known = run("stream", "-m", "openai/gpt-4o", "hi")
+    quiet = run("stream", "-q", "-m", "openai/gpt-4o", "hi")
+    monkeypatch.setattr("limen.cli._stream.find_spec", lambda _name: None)
+    missing = run("stream", "-m", "openai/gpt-4o", "hi")
+
+    assert known.err.startswith(f"{USAGE}cost: 0.0001 USD (genai-prices ")
+    assert (quiet.err, missing.err) == ("", USAGE)
+
+
 def test_the_request_says_what_was_asked(run: Run, deepseek: MockProvider) -> None:
     """Prompt, system text, limit and effort reach the provider; the command names itself (Q7)."""
     run("stream", "-m", "deepseek/mock-text", "--system", "be brief", "--max-tokens", "9", "--effort", "high", "hi")

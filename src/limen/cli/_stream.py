@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 import click
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from limen.cli._prompt import prompt_message
 from limen.cli._report import INTERRUPTED, UsageProblem, complain, complain_failure
 from limen.cli._routes import loaded
 from limen.cli._show import JsonLines, Readable, View
-from limen.contract import AbortController, Failure, Finish, GenerateOptions, codes
+from limen.contract import AbortController, Failure, Finish, GenerateOptions, Response, codes
 
 
 @command("stream", example="git diff | limen stream -m deepseek/deepseek-v4-flash 'Write a commit message.'")
@@ -71,9 +72,22 @@ async def show(options: GenerateOptions, controller: AbortController, view: View
                 view.show(chunk)
                 if isinstance(chunk, Finish):
                     finish = chunk
-    view.end()
-    assert finish is not None, "a stream always has a finish"
+        assert finish is not None, "a stream always has a finish"
+        view.end()
+        if isinstance(view, Readable) and finish.reason.failure is None:
+            _show_price(await chunks.response(), view)
     return told(finish, aborted=controller.signal.aborted)
+
+
+def _show_price(response: Response, view: Readable) -> None:
+    """Say what the answer cost, where the table of prices is installed and knows the model."""
+    if find_spec("genai_prices") is None:
+        return
+    from limen.pricing import described  # the table takes a while to load, and the answer is there by now
+
+    words = described(response)
+    if words is not None:
+        view.line(f"cost: {words}")
 
 
 def told(finish: Finish, *, aborted: bool) -> int:
