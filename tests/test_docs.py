@@ -56,6 +56,17 @@ def test_every_program_runs(provider: MockProvider, block: str, capsys: pytest.C
     capsys.readouterr()
 
 
+@pytest.mark.parametrize("page", ["testing", "recording", "mock-server", "views", "tools"])
+def test_every_program_of_a_page_runs_in_its_order(
+    provider: MockProvider, page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each block is a whole program; it may read the files that the blocks before it wrote."""
+    for block in blocks(f"{page}.md", "python"):
+        exec(compile(block, page, "exec"), {"__name__": "__main__"})  # running what the page shows is the test
+
+    capsys.readouterr()
+
+
 def test_the_tools_loop_ends_with_the_sum(provider: MockProvider, capsys: pytest.CaptureFixture[str]) -> None:
     """The page's loop over tool calls does the whole round trip."""
     (loop,) = (block for block in blocks("calling.md", "python") if "limen.tool_result" in block)
