@@ -30,6 +30,8 @@ async def agent(llm: limen.LlmRuntime, question: str) -> str:
             case Ended(why="answer", response=limen.Response(text=answer), usage=usage):
                 print(f"\n{usage}")
                 return answer
+            case ChunkEvent():
+                pass
             case Ended(why=why):
                 raise SystemExit(f"no answer: {why}")
     raise AssertionError("a conversation always ends")
