@@ -324,7 +324,7 @@ class _LoopThread:
         self._thread.start()
         try:
             _wait(self._opened)
-            self.runtime = self._opened.result()
+            self.runtime: runtime.LlmRuntime = self._opened.result()
         except BaseException:
             # Not opened, or Ctrl-C while opening: the thread ends as soon as it can.
             self.stop()

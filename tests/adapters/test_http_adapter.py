@@ -165,8 +165,8 @@ async def test_a_missing_key_goes_where_it_is_looked_for() -> None:
     failure = await refused(WireAdapter(settings, ToyCodec()), options())
     assert failure.failure.message == (
         "the route toy has no key: the vault's drawer 7 holds none. Put one there, into api_key_env, api_key_file or "
-        "api_key_keyring in [routes.toy] of limen.toml, into the environment variable TOY_API_KEY if that route names "
-        "none of these, or into api_key= of the adapter's options"
+        "api_key_keyring in [routes.toy] of the configuration, into the environment variable TOY_API_KEY if that route "
+        "names none of these, or into api_key= of the adapter's options"
     )
 
 

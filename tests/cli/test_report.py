@@ -2,6 +2,7 @@
 
 import os
 import sys
+from types import ModuleType
 
 import click
 import pytest
@@ -108,3 +109,19 @@ def test_the_command_without_its_extra(monkeypatch: pytest.MonkeyPatch, capsys: 
         2,
         "limen: the command needs click: pip install 'limen[cli]'\n",
     )
+
+
+def test_ctrl_c_while_the_command_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C in the first moments is one line and exit code 130, like later (J7)."""
+
+    class Loading(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "limen.cli", Loading("limen.cli"))
+
+    with pytest.raises(SystemExit) as done:
+        main()
+    assert (done.value.code, capsys.readouterr().err) == (130, "limen: ABORTED: interrupted\n")

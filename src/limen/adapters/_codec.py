@@ -234,18 +234,18 @@ class RowCodec(ABC, Generic[R]):
 
     def __init__(self, row: R) -> None:
         self.row = row
-        self.wire = row.wire
-        self.dialect = row.name
-        self.base_url = row.base_url
-        self.path = row.path
-        self.key_variables = row.key_variables
-        self.requires_key = row.requires_key
-        self.models_path = row.models_path
+        self.wire: str = row.wire
+        self.dialect: str = row.name
+        self.base_url: str | None = row.base_url
+        self.path: str = row.path
+        self.key_variables: tuple[str, ...] = row.key_variables
+        self.requires_key: bool = row.requires_key
+        self.models_path: str | None = row.models_path
         self.models_headers: Mapping[str, str] = FrozenDict()
-        self.min_timeouts = row.min_timeouts
-        self.errors = row.errors
+        self.min_timeouts: Timeouts | None = row.min_timeouts
+        self.errors: ErrorRules = row.errors
         self.option_variables: Mapping[str, tuple[str, ...]] = row.vendor.options
-        self.auth_headers = frozenset({_auth(row.key_header, "")[0]})
+        self.auth_headers: frozenset[str] = frozenset({_auth(row.key_header, "")[0]})
 
     def with_own(self, *, key_header: str | None, errors: Sequence[ErrorMatch]) -> Self:
         """Return this codec with a route's own header for the key and its own sentences of errors before the row's.

@@ -114,7 +114,7 @@ class AbortController:
     __slots__ = ("signal",)
 
     def __init__(self) -> None:
-        self.signal = AbortSignal()
+        self.signal: AbortSignal = AbortSignal()
 
     def abort(self, reason: object = None) -> None:
         """End every call that watches the signal. Idempotent; the first reason stays; any thread."""

@@ -67,7 +67,7 @@ class Redaction:
     """Redaction of requests and responses: text with the form of a secret, and every value of the named `fields`."""
 
     def __init__(self, fields: Sequence[str] = ()) -> None:
-        self.fields = tuple(dict.fromkeys((*FIELDS, *fields)))
+        self.fields: tuple[str, ...] = tuple(dict.fromkeys((*FIELDS, *fields)))
         names = "|".join(re.escape(name) for name in self.fields)
         # A field is found as JSON, and as JSON inside a JSON string, where every quote has a backslash.
         self._field = re.compile(rf'(?i)(\\*")(?:{names})\1\s*:\s*')

@@ -43,7 +43,7 @@ class Replay:
     """
 
     def __init__(self, exchange: Exchange, wire: Wire, *, id_seed: IdSeed = b"") -> None:
-        self.call_facts = CallFacts()
+        self.call_facts: CallFacts = CallFacts()
         self._exchange = exchange
         self._wire = wire
         self._seed = id_seed

@@ -66,7 +66,7 @@ class Source:
     def __init__(self) -> None:
         # Made by the first single step; most sources are read in batches only.
         self._ready: deque[StreamChunk] | None = None
-        self.done = False
+        self.done: bool = False
         self.delegate: Source | None = None
 
     @abstractmethod
@@ -155,12 +155,12 @@ class Attempt(Source):
 
     def __init__(self, registry: Registry, options: GenerateOptions, prepared: Binding | None) -> None:
         super().__init__()
-        self.options = options
+        self.options: GenerateOptions = options
         self._grammar: ChunkGrammar | None = None
         self.binding: Binding | None = None
         self.cause: BaseException | None = None
         self.failure: Failure | None = None
-        self.dispatched = False
+        self.dispatched: bool = False
         self.first_event_ms: float | None = None
         self.gated: Gated | None = None
         self._registry = registry
@@ -362,7 +362,7 @@ class Attempt(Source):
     # -- the end
 
     def _end(self) -> None:
-        self.done = True
+        self.done: bool = True
         self._read = self._closable = None
         if self._unwatch is not None:
             self._forget_signal()

@@ -77,7 +77,7 @@ class Fallback:
             raise ValueError("a fallback is a list of at least one route")
         self._targets = tuple(_target(index, target) for index, target in enumerate(targets))
         self._on_fallback = on_fallback
-        self.codes = frozenset(codes)
+        self.codes: frozenset[Code] = frozenset(codes)
         for code in self.codes:
             if _never(code):
                 raise ValueError(f"a fallback after {code} would repeat a request that is wrong, refused or aborted")

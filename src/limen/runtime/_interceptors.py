@@ -40,9 +40,9 @@ class Dispatcher:
     __slots__ = ("_before", "attempt", "collecting", "opened", "prepared", "registry")
 
     def __init__(self, registry: Registry, prepared: Binding | None, *, collecting: bool) -> None:
-        self.registry = registry
-        self.prepared = prepared
-        self.collecting = collecting
+        self.registry: Registry = registry
+        self.prepared: Binding | None = prepared
+        self.collecting: bool = collecting
         self.opened: list[AsyncIterator[StreamChunk]] = []
         self.attempt: Attempt | None = None
         self._before = 0

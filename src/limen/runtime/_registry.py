@@ -76,8 +76,8 @@ class Registry:
     def __init__(self, advice: Callable[[str], str] | None = None) -> None:
         self._lock = threading.Lock()
         self._advice = advice
-        self.topology = Topology()
-        self.closed = False
+        self.topology: Topology = Topology()
+        self.closed: bool = False
         self.routes: Mapping[str, Route] = MappingProxyType({})
 
     def find(self, provider: str) -> Route:

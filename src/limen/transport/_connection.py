@@ -90,14 +90,14 @@ class Connection(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self, home: "Connections", key: Hashable) -> None:
-        self.key = key
-        self.state = _IDLE
+        self.key: Hashable = key
+        self.state: State = _IDLE
         self.owner: Owner | None = None
-        self.unsent = False
+        self.unsent: bool = False
         self._refused = False
         self._error: Exception | None = None
-        self.expires = 0.0
-        self.released = 0.0
+        self.expires: float = 0.0
+        self.released: float = 0.0
         self._home = home
         self._acked: int | None = None
         self._written = 0
@@ -276,7 +276,7 @@ class Connections:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.open: set[Connection] = set()
-        self.count = 0
+        self.count: int = 0
         self._idle: dict[Hashable, list[Connection]] = {}
         self._trust: dict[Hashable, int] = {}
         self._loop = loop

@@ -41,12 +41,12 @@ class Exchange:
     """
 
     # Defaults; without slots, a call sets only what it uses.
-    status = 0
-    complete = False
+    status: int = 0
+    complete: bool = False
     failure: BaseException | None = None
-    silent_end = False
-    over = False
-    resend = False  # whether the connection went before the server can have seen the request
+    silent_end: bool = False
+    over: bool = False
+    resend: bool = False  # whether the connection went before the server can have seen the request
     connection: Connection | None = None
     _parser: httptools.HttpResponseParser | None = None
     _fed_at = 0.0
@@ -70,15 +70,15 @@ class Exchange:
 
     def __init__(self, pool: Pool, timeouts: Timeouts, endpoint: str, tap: WireTap | None) -> None:
         self.pool = pool
-        self.loop = pool.loop
+        self.loop: asyncio.AbstractEventLoop = pool.loop
         self.endpoint = endpoint
-        self.deadlines = Deadlines(pool.loop, timeouts, self.stop)
+        self.deadlines: Deadlines = Deadlines(pool.loop, timeouts, self.stop)
         self.headers: dict[str, str] = {}
         self._tap = tap
         self._fields: list[tuple[bytes, bytes]] = []
         self._chunks: list[bytes] = []
         # The parser calls this for each piece of the body; a bound method of the list costs no Python frame.
-        self.on_body = self._chunks.append
+        self.on_body: Callable[[bytes], None] = self._chunks.append
         pool.live.add(self)
 
     # -- the request

@@ -29,7 +29,7 @@ class HttpAnswer:
     __slots__ = ("_error", "_exchange", "_limits", "headers", "status")
 
     def __init__(self, exchange: Exchange, limits: Limits) -> None:
-        self.status = exchange.status
+        self.status: int = exchange.status
         self.headers: Mapping[str, str] = exchange.headers
         self._exchange = exchange
         self._limits = limits

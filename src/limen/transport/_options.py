@@ -35,9 +35,9 @@ class TransportOptions:
         client_cert_file: "str | Path | None" = None,
         client_key_file: "str | Path | None" = None,
     ) -> None:
-        self.proxy = proxy
-        self.no_proxy = tuple(host.strip().lower().removeprefix("*.").lstrip(".") for host in no_proxy)
-        self.ssl = ssl
+        self.proxy: str | None = proxy
+        self.no_proxy: tuple[str, ...] = tuple(host.strip().lower().removeprefix("*.").lstrip(".") for host in no_proxy)
+        self.ssl: ssl_module.SSLContext | None = ssl
         self._context = ssl
         if proxy is not None:
             _check_proxy(proxy)

@@ -23,11 +23,11 @@ class Pool:
     """The connections of one loop. `live` holds the exchanges under way, `dropped` those nobody holds any more."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.pid = os.getpid()
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
+        self.pid: int = os.getpid()
         self.live: set[Severable] = set()
         self.dropped: list[Severable] = []
-        self.connections = Connections(self.loop)
+        self.connections: Connections = Connections(self.loop)
         self._closer: AsyncGenerator[None, None] | None = None
 
     async def start(self) -> None:

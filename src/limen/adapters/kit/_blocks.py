@@ -30,10 +30,10 @@ class OpenText:
 
     def __init__(self, kind: Literal["text", "reasoning"]) -> None:
         self.kind: Literal["text", "reasoning"] = kind
-        self.index = -1
-        self.ended = False
+        self.index: int = -1
+        self.ended: bool = False
         self.parts: list[str] = []
-        self.half = ""
+        self.half: str = ""
 
     @property
     def is_blank(self) -> bool:
@@ -50,12 +50,13 @@ class OpenCall:
     __slots__ = ("ended", "half", "id", "index", "name", "parts", "waiting")
 
     def __init__(self, call_id: str = "", name: str = "") -> None:
-        self.id = call_id
-        self.name = name
-        self.index = -1
-        self.ended = False
+        self.id: str = call_id
+        self.name: str = name
+        self.index: int = -1
+        self.ended: bool = False
         self.parts: list[str] = []
-        self.half = self.waiting = ""
+        self.half: str = ""
+        self.waiting: str = ""
 
 
 class OpenImage:
@@ -64,9 +65,9 @@ class OpenImage:
     __slots__ = ("ended", "image", "index")
 
     def __init__(self, image: ImageBlock) -> None:
-        self.image = image
-        self.index = -1
-        self.ended = False
+        self.image: ImageBlock = image
+        self.index: int = -1
+        self.ended: bool = False
 
 
 OpenBlock: TypeAlias = OpenText | OpenCall | OpenImage
@@ -82,8 +83,8 @@ class Blocks:
     __slots__ = ("careful", "ids", "opened")
 
     def __init__(self, id_seed: IdSeed = b"") -> None:
-        self.careful = False
-        self.ids = CallIds(id_seed)
+        self.careful: bool = False
+        self.ids: CallIds = CallIds(id_seed)
         self.opened: list[OpenBlock] = []
 
     def add(self, block: OpenText, text: str, out: list[StreamChunk]) -> None:

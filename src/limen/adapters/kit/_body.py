@@ -60,7 +60,7 @@ class BodyReader(ABC, Generic[F]):
         content_type: str | None = None,
         facts: CallFacts | None = None,
     ) -> None:
-        self.call_facts = facts or CallFacts()
+        self.call_facts: CallFacts = facts or CallFacts()
         self.failure: LlmError | None = None
         self.done = False
         self.may_end = False

@@ -32,8 +32,8 @@ class Call(OpenCall):
 
     def __init__(self, ordinal: int) -> None:
         super().__init__()
-        self.ordinal = ordinal
-        self.native = ""
+        self.ordinal: int = ordinal
+        self.native: str = ""
         self.places: set[int] = set()
         self.state: dict[str, object] = {}
         self._scanned = self._depth = 0

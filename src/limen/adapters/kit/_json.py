@@ -48,9 +48,9 @@ class DepthCheck:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self.enabled = False
-        self.beginning = b""
-        self.longest = -1
+        self.enabled: bool = False
+        self.beginning: bytes = b""
+        self.longest: int = -1
 
     def is_shallow(self, payload: bytes) -> bool:
         """Count an event's brackets; return whether the limit holds, and learn the event's beginning if it does."""

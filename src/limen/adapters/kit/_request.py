@@ -49,8 +49,8 @@ class BuildContext:
     __slots__ = ("default_max_tokens", "model", "replay_dropped")
 
     def __init__(self, model: ModelInfo | None = None, default_max_tokens: int | None = None) -> None:
-        self.model = model
-        self.default_max_tokens = default_max_tokens
+        self.model: ModelInfo | None = model
+        self.default_max_tokens: int | None = default_max_tokens
         self.replay_dropped: list[ReplayDrop] = []
 
 

@@ -1,5 +1,6 @@
 """One dialect row bound to the wire: everything an adapter needs that is not I/O."""
 
+from collections.abc import Collection
 from typing import Final
 
 from limen.adapters._codec import RowCodec
@@ -24,12 +25,14 @@ _HEADERS: Final = FrozenDict({"content-type": "application/json", "accept": "tex
 class ChatCodec(RowCodec[Dialect]):
     """A codec (`adapters.Codec`) made of one row; pure, shared by adapter, `build_request` and `iter_chunks`."""
 
-    honours = HONOURS
+    honours: Collection[str] = HONOURS
 
     def __init__(self, row: Dialect) -> None:
         super().__init__(row)
         levels = row.efforts.levels
-        self.efforts = None if levels is None else tuple(Effort(level, level) for level in levels)
+        self.efforts: tuple[Effort, ...] | None = (
+            None if levels is None else tuple(Effort(level, level) for level in levels)
+        )
 
     def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:
         """Make the request without credentials, or refuse it before any I/O (Q1)."""

@@ -19,17 +19,17 @@ class RecordedRequest:
     def __init__(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
         self.method = method
         self.target = target
-        self.headers = tuple(headers)
+        self.headers: tuple[tuple[str, str], ...] = tuple(headers)
         self.body = body
         self.wire: str | None = None
         self.connection = 0
         """The number of the connection that it came on; requests with one number shared it."""
-        self.arrived = ThreadsafeEvent()
+        self.arrived: ThreadsafeEvent = ThreadsafeEvent()
         self.arrived.set()
-        self.stalled = ThreadsafeEvent()
-        self.finished = ThreadsafeEvent()
-        self.closed = ThreadsafeEvent()
-        self.released = ThreadsafeEvent()
+        self.stalled: ThreadsafeEvent = ThreadsafeEvent()
+        self.finished: ThreadsafeEvent = ThreadsafeEvent()
+        self.closed: ThreadsafeEvent = ThreadsafeEvent()
+        self.released: ThreadsafeEvent = ThreadsafeEvent()
         self._json: Mapping[str, object] | None = None
 
     @property
