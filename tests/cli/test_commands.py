@@ -256,6 +256,22 @@ def test_doctor_of_a_route_that_names_no_key(run: Run, tmp_path: Path, monkeypat
     assert "FAULT  moved: the provider asks for a key and the route names none\n" in done.out
 
 
+def test_doctor_of_credentials_that_the_adapter_looks_for(run: Run, tmp_path: Path) -> None:
+    """Where the adapter takes Google's or Amazon's own credentials, doctor says so, and not that nothing is sent."""
+    configured(
+        tmp_path,
+        '[routes.v]\nadapter = "gemini"\noptions = { project = "my-project" }\n'
+        '[routes.b]\nadapter = "bedrock"\noptions = { region = "us-east-1" }\n',
+    )
+
+    lines = [line for line in run("doctor").out.splitlines() if line.startswith("note")]
+
+    assert lines == [
+        "note   v: no key is named; a call takes Google's application default credentials",
+        "note   b: no key is named; a call takes those of botocore's chain (environment, profile, role)",
+    ]
+
+
 def test_doctor_of_a_key_that_cannot_be_read(run: Run, tmp_path: Path) -> None:
     """The remedy fits the fault: a place that cannot be read wants another one, not another key (K4)."""
     configured(tmp_path, f'[routes.main]\nadapter = "deepseek"\napi_key_file = "{tmp_path}"\n')

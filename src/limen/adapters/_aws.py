@@ -107,6 +107,7 @@ class AwsCodec(RowCodec[R]):
             self.credential_type = AwsCredentials
             self.auth_headers = AUTH_HEADERS
             self.requires_key = False
+            self.credentials = "those of botocore's chain (environment, profile, role)"
 
     def authorize(self, request: HttpRequest, credential: object) -> Sequence[tuple[str, str]]:
         """Return the header that carries a key, or the signature of the request."""

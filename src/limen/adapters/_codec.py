@@ -231,6 +231,8 @@ class RowCodec(ABC, Generic[R]):
     credential_type: type = str
     default_max_tokens: int | None = None
     efforts: tuple[Effort, ...] | None = None
+    credentials: str | None = None
+    """Credentials, in words, that the adapter looks for itself where the route names no key; `None` for none."""
 
     def __init__(self, row: R) -> None:
         self.row = row

@@ -114,12 +114,16 @@ def _adapter_finding(route: Route, config: Config) -> Finding:
 
 
 async def _key_finding(route: Route) -> Finding:
+    from limen.adapters import RowCodec  # loaded by now, with the route's adapter
+
     codec = _compose.codec_of(route)
     needed = codec is not None and codec.requires_key
     credential = _compose.credential_of(route)
     if credential is None:
         if route.secret_headers or (codec is not None and _brings_auth(route, codec)):
             return Finding("ok", route.name, "no key is named; the route's own headers carry the credential")
+        if isinstance(codec, RowCodec) and codec.credentials is not None:
+            return Finding("note", route.name, f"no key is named; a call takes {codec.credentials}")
         if not needed:
             return Finding("ok", route.name, "no key is named and none is sent")
         remedy = f'write api_key_env = "{_variable(route)}" into {route.place}, and set that variable'

@@ -14,6 +14,11 @@ class GenerateCodec(RowCodec[Dialect]):
 
     honours = HONOURS
 
+    def __init__(self, row: Dialect) -> None:
+        super().__init__(row)
+        if row.project is not None:
+            self.credentials = "Google's application default credentials"
+
     def build(self, options: GenerateOptions, context: BuildContext) -> WireRequest:
         """Make the request without credentials, or refuse it before any I/O (Q1)."""
         return build_request(options, context, self.row)
