@@ -8,6 +8,7 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import limen
@@ -174,8 +175,8 @@ def test_a_trace_in_the_terminal() -> None:
         "  body: 1436 bytes in 11 reads",
         "  usage: 12 input, 31 output, 5 cache read, 0 cache write",
         "  finish: tool-calls",
-        "  0 text                   │ █                  │ 10 ms, 1 delta, 11 characters",
-        "  1 tool-call add          │                   █│ 40 ms, 3 deltas, 25 characters",
+        "  0 text                   │ █                  │ 0 ms, 1 delta, 11 characters",
+        "  1 tool-call add          │                   █│ 30 ms, 3 deltas, 25 characters",
         "  silence of 2.01 s at 130 ms",
     ]
 
@@ -192,7 +193,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        self.attributes.update(name for name, _ in attrs)
+        # A link to a place of the page itself reaches for nothing.
+        self.attributes.update(name for name, value in attrs if not (name == "href" and (value or "").startswith("#")))
         if tag != "meta":
             self.open.append(tag)
 
@@ -213,11 +215,63 @@ def test_a_page_needs_nothing_from_elsewhere() -> None:
     assert "Overloaded" in text
 
 
+def test_a_bar_ends_with_its_last_delta() -> None:
+    """A wire that ends every block with the answer does not draw them all to its end (a chat's reasoning)."""
+    thought = TracedBlock(0, "reasoning", 100.0, 2000.0, None, "hm", [TracedDelta(100.0, 1), TracedDelta(600.0, 1)])
+    trace = Trace(route="a", model="b", total_ms=2000.0, blocks=[thought])
+
+    assert (
+        render_text(trace, width=20)[-1]
+        == "  0 reasoning              │ █────█             │ 500 ms, 2 deltas, 2 characters"
+    )
+    assert 'class="bar" style="left:5.000%;width:25.000%"' in render_html(trace)
+
+
+def test_a_page_lists_calls_and_what_was_asked() -> None:
+    """Calls are listed with their outcome as links; axis, legend, request, silences and each delta are text."""
+    asked = exchange("tool-use.sse")
+    asked = msgspec.structs.replace(asked, request=RecordedRequest("POST", "/v1/messages", json={"model": "claude-1"}))
+    text = render_html([trace_exchange(asked, MESSAGES), Trace(route="a", model="b", total_ms=1.0)])
+
+    assert '<li><a href="#call-1">claude: claude-1</a> 2.21 s, tool-calls</li>' in text
+    assert '<li><a href="#call-2">a: b</a> 1 ms, no finish</li>' in text
+    assert "<small>1.65 s</small>" in text
+    assert '<i class="key reasoning"></i>reasoning' in text
+    assert "&quot;model&quot;: &quot;claude-1&quot;" in text
+    assert "<p>Silence of 2.01 s at 130 ms.</p>" in text
+    assert "<li>2.16 s: 11 characters</li>" in text
+    assert "<span>11 reads</span>" in text
+
+
+def test_many_deltas_are_bounded() -> None:
+    """The list of deltas holds two hundred, and says how many more there are."""
+    many = TracedBlock(0, "text", 0.0, 9.0, None, "x", [TracedDelta(1.0, 1)] * 205)
+
+    assert "<p>and 5 more</p>" in render_html(Trace(route="a", model="b", total_ms=9.0, blocks=[many]))
+
+
+def test_what_reorders_text_is_shown_and_not_obeyed() -> None:
+    """Controls and bidirectional marks of a provider are escapes, on the page and in the terminal (J8)."""
+    trace = Trace(
+        route="r\u202e",
+        model="m",
+        total_ms=1.0,
+        request="a\x1b",
+        blocks=[TracedBlock(0, "tool-call", 0.0, 1.0, "rm\u2066", "x\u202ey")],
+        failure=Failure("no\u202e", "SERVER"),
+    )
+
+    for text in (render_html(trace), "\n".join(render_text(trace))):
+        assert not re.search(r"[\x1b\u202e\u2066]", text)
+        assert "\\u202e" in text
+
+
 def test_a_page_says_how_long_its_lanes_are() -> None:
     """The lanes run from 0 to the end of the call, and a count that is zero is the provider's zero."""
     usage = TokenUsage(input_tokens=3, output_tokens=0, cache_read_tokens=None)
     text = render_html(Trace(route="a", model="b", total_ms=5760.0, usage=usage))
-    assert "<span>0 to 5.76 s</span>" in text
+    assert "<small>0 ms</small>" in text
+    assert "<small>5.76 s</small>" in text
     assert "<dt>usage</dt><dd>3 input, 0 output</dd>" in text
 
 
@@ -238,34 +292,54 @@ def test_a_page_escapes_what_it_shows() -> None:
 
 
 @pytest.mark.browser
-def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path) -> None:
-    """Headless Chromium lays out one bar a block, as wide as its part of the call, and nothing is fetched."""
+@pytest.mark.parametrize("width", [400, 800, 1200])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path, width: int, dark: bool) -> None:
+    """At each width, light and dark: bars as wide as their part of the call, no overflow, contrast enough."""
     if shutil.which("chromium") is None and not CHROMIUM.exists():
         pytest.skip("no Chromium at /usr/bin/chromium")
     traces = [trace_exchange(exchange(name), MESSAGES) for name in ("tool-use.sse", "thinking-and-text.sse")]
     measured = tmp_path / "page.html"
     # The page itself has no script; the test adds one that measures what was laid out.
     script = (
-        "<script>document.title=JSON.stringify([...document.querySelectorAll('.block')].map(b=>({type:b.dataset.type,"
+        "<script>parent.document.title=JSON.stringify({over:document.documentElement.scrollWidth-document.documentElement.clientWidth,wide:innerWidth,"
+        ""
+        "page:getComputedStyle(document.body).backgroundColor,ink:getComputedStyle(document.body).color,"
+        "soft:getComputedStyle(document.querySelector('dt')).color,"
+        "blocks:[...document.querySelectorAll('.block')].map(b=>({type:b.dataset.type,"
         "deltas:b.querySelectorAll('.delta').length,"
-        "cut:[...b.querySelectorAll('span')].some(s=>s.scrollWidth>s.clientWidth),text:b.querySelector('pre').textContent,"
+        "cut:[...b.querySelectorAll('span')].some(s=>s.scrollWidth>s.clientWidth+1),text:b.querySelector('pre').textContent,"
         "left:b.querySelector('.bar').offsetLeft,width:b.querySelector('.bar').offsetWidth,"
-        "lane:b.querySelector('.lane').offsetWidth,color:getComputedStyle(b.querySelector('.bar')).backgroundColor})))"
+        "lane:b.querySelector('.lane').offsetWidth,color:getComputedStyle(b.querySelector('.bar')).backgroundColor,"
+        "behind:getComputedStyle(b.querySelector('.lane')).backgroundColor}))})"
         "</script></body>"
     )
     page = render_html(traces).replace("default-src 'none';", "script-src 'unsafe-inline';").replace("</body>", script)
-    measured.write_text(page, encoding="utf-8")
+    # In a frame, because a window of Chromium is 500 pixels wide at least.
+    frame = f'<iframe style="width:{width}px;height:900px;border:0" srcdoc="{html.escape(page)}"></iframe>'
+    measured.write_text(f"<title></title>{frame}", encoding="utf-8")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
     done = subprocess.run(
-        [*command, "--dump-dom", "--window-size=1200,900", measured.as_uri()],
+        [
+            *command,
+            *(["--force-dark-mode"] if dark else []),
+            "--dump-dom",
+            "--window-size=1400,1000",
+            measured.as_uri(),
+        ],
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    found = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
+    found = re.search(r"<title>({.*?)</title>", done.stdout, re.DOTALL)
     assert found is not None
-    drawn = json.loads(html.unescape(found[1]))
+    facts = json.loads(html.unescape(found[1]))
+    drawn = facts["blocks"]
+
+    assert (facts["wide"], facts["over"]) == (width, 0)
+    assert contrast(facts["ink"], facts["page"]) >= 4.5 <= contrast(facts["soft"], facts["page"])
+    assert (luminance(facts["page"]) < 0.1) is dark
 
     blocks = [(block, trace.total_ms) for trace in traces for block in trace.blocks]
     assert [(one["type"], one["deltas"], one["text"]) for one in drawn] == [
@@ -276,4 +350,18 @@ def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path) -> None:
         assert not one["cut"]
         assert abs(one["left"] / one["lane"] - block.start_ms / total) < 0.01
         assert one["width"] >= 2
+        assert contrast(one["color"], one["behind"]) >= 3
     assert len({one["color"] for one in drawn}) == 3
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of `rgb(…)`, as WCAG 2.2 defines it."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours, from 1 to 21."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

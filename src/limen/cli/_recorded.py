@@ -121,7 +121,11 @@ async def _live(model: str, prompt: str) -> Trace:
         async with llm.stream(GenerateOptions(provider, name, [user(prompt)])) as stream:
             timed = [TimedChunk((time.perf_counter() - begin) * 1000, chunk) async for chunk in stream]
         total = (time.perf_counter() - begin) * 1000
-    return trace_chunks(timed, route=provider, model=name, total_ms=total)
+        try:
+            info = (await stream.response()).info
+        except LlmError as error:
+            info = None if error.partial is None else error.partial.info
+    return trace_chunks(timed, route=provider, model=name, total_ms=total, info=info, request=prompt)
 
 
 def _exchanges(file: Path, wire: str | None, dialect: str | None) -> Iterator[Exchange]:

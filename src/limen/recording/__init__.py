@@ -17,9 +17,10 @@ from limen.recording._cassette import (
     encode_cassette,
 )
 from limen.recording._match import Difference, differences
+from limen.recording._page import render_html
 from limen.recording._recorder import Recorder
 from limen.recording._redact import Redaction
-from limen.recording._render import render_html, render_text
+from limen.recording._render import render_text
 from limen.recording._replay import CassetteAdapter, Replay, TimedChunk
 from limen.recording._trace import Gap, Timeline, Trace, TracedBlock, TracedDelta, trace_chunks, trace_exchange
 

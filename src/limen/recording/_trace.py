@@ -14,6 +14,7 @@ from limen.contract import (
     BlockEnd,
     BlockStart,
     BlockType,
+    CallInfo,
     Failure,
     Finish,
     LlmError,
@@ -62,12 +63,16 @@ class Gap(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 class Trace(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """Timeline of one call: model, times, blocks, usage and outcome. Absent is unknown."""
+    """Timeline of one call: model, times, blocks, usage and outcome. Absent is unknown.
+
+    `request` is what was asked: the body of a recorded request, or the prompt of a live one.
+    """
 
     route: str
     model: str
     wire: str | None = None
     dialect: str | None = None
+    request: str | None = None
     status: int | None = None
     request_id: str | None = None
     headers_ms: float | None = None
@@ -169,6 +174,7 @@ def trace_exchange(exchange: Exchange, wire: Wire, *, gap_ms: float = GAP_MS) ->
         model=exchange.model,
         wire=wire.name,
         dialect=exchange.dialect,
+        request=_asked(exchange),
         status=None if response is None else response.status,
         request_id=replay.call_facts.request_id,
         headers_ms=None if response is None else response.at_ms,
@@ -184,10 +190,25 @@ def trace_exchange(exchange: Exchange, wire: Wire, *, gap_ms: float = GAP_MS) ->
     )
 
 
+def _asked(exchange: Exchange) -> str | None:
+    body = exchange.request.json
+    return None if not body else msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
+
+
 def trace_chunks(
-    timed: Iterable[TimedChunk], *, route: str, model: str, total_ms: float, gap_ms: float = GAP_MS
+    timed: Iterable[TimedChunk],
+    *,
+    route: str,
+    model: str,
+    total_ms: float,
+    gap_ms: float = GAP_MS,
+    info: CallInfo | None = None,
+    request: str | None = None,
 ) -> Trace:
-    """Make the timeline of a live call from its chunks, each with the time at which its consumer saw it."""
+    """Make the timeline of a live call from its chunks, each with the time at which its consumer saw it.
+
+    `info` is the answer's (`Response.info`) and tells the request's id; `request` is what was asked.
+    """
     line = Timeline()
     times: list[float] = []
     for one in timed:
@@ -196,6 +217,8 @@ def trace_chunks(
     return Trace(
         route=route,
         model=model,
+        request=request,
+        request_id=None if info is None else info.request_id,
         first_event_ms=line.first_ms,
         total_ms=total_ms,
         blocks=line.blocks,
