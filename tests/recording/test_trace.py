@@ -1,17 +1,16 @@
 """A call as a timeline, and how it is drawn."""
 
 import html
-import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 import limen
+from browsing import contrast, laid_out, luminance
 from limen import Failure, TokenUsage
 from limen._compose import wire_of
 from limen.recording import (
@@ -33,7 +32,6 @@ from limen.recording import (
 from recording._captures import FOLDER
 
 MESSAGES = wire_of("anthropic-messages")
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 def exchange(name: str, *, failure: str | None = None, pause_at: int = 4) -> Exchange:
@@ -296,14 +294,9 @@ def test_a_page_escapes_what_it_shows() -> None:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path, width: int, dark: bool) -> None:
     """At each width, light and dark: bars as wide as their part of the call, no overflow, contrast enough."""
-    if shutil.which("chromium") is None and not CHROMIUM.exists():
-        pytest.skip("no Chromium at /usr/bin/chromium")
     traces = [trace_exchange(exchange(name), MESSAGES) for name in ("tool-use.sse", "thinking-and-text.sse")]
-    measured = tmp_path / "page.html"
-    # The page itself has no script; the test adds one that measures what was laid out.
-    script = (
-        "<script>parent.document.title=JSON.stringify({over:document.documentElement.scrollWidth-document.documentElement.clientWidth,wide:innerWidth,"
-        ""
+    measure = (
+        "{over:document.documentElement.scrollWidth-document.documentElement.clientWidth,wide:innerWidth,"
         "page:getComputedStyle(document.body).backgroundColor,ink:getComputedStyle(document.body).color,"
         "soft:getComputedStyle(document.querySelector('dt')).color,"
         "blocks:[...document.querySelectorAll('.block')].map(b=>({type:b.dataset.type,"
@@ -311,31 +304,10 @@ def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path, width: int,
         "cut:[...b.querySelectorAll('span')].some(s=>s.scrollWidth>s.clientWidth+1),text:b.querySelector('pre').textContent,"
         "left:b.querySelector('.bar').offsetLeft,width:b.querySelector('.bar').offsetWidth,"
         "lane:b.querySelector('.lane').offsetWidth,color:getComputedStyle(b.querySelector('.bar')).backgroundColor,"
-        "behind:getComputedStyle(b.querySelector('.lane')).backgroundColor}))})"
-        "</script></body>"
+        "behind:getComputedStyle(b.querySelector('.lane')).backgroundColor}))}"
     )
-    page = render_html(traces).replace("default-src 'none';", "script-src 'unsafe-inline';").replace("</body>", script)
-    # In a frame, because a window of Chromium is 500 pixels wide at least.
-    frame = f'<iframe style="width:{width}px;height:900px;border:0" srcdoc="{html.escape(page)}"></iframe>'
-    measured.write_text(f"<title></title>{frame}", encoding="utf-8")
-    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
-    done = subprocess.run(
-        [
-            *command,
-            *(["--force-dark-mode"] if dark else []),
-            "--dump-dom",
-            "--window-size=1400,1000",
-            measured.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    found = re.search(r"<title>({.*?)</title>", done.stdout, re.DOTALL)
-    assert found is not None
-    facts = json.loads(html.unescape(found[1]))
-    drawn = facts["blocks"]
+    facts = laid_out(render_html(traces), measure, tmp_path, width=width, dark=dark)
+    drawn = msgspec.convert(facts["blocks"], list[dict[str, Any]])
 
     assert (facts["wide"], facts["over"]) == (width, 0)
     assert contrast(facts["ink"], facts["page"]) >= 4.5 <= contrast(facts["soft"], facts["page"])
@@ -352,16 +324,3 @@ def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path, width: int,
         assert one["width"] >= 2
         assert contrast(one["color"], one["behind"]) >= 3
     assert len({one["color"] for one in drawn}) == 3
-
-
-def luminance(color: str) -> float:
-    """Relative luminance of `rgb(…)`, as WCAG 2.2 defines it."""
-    parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast of two colours, from 1 to 21."""
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
