@@ -9,7 +9,7 @@ WORKERS ?= auto
 PARALLEL := --numprocesses $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-minimum checkpoint-05 test-clients test-views test-litellm test-ray litellm-report lint types coverage gates bench bench-peers clean
+.PHONY: help demo test test-slow test-minimum checkpoint-05 test-clients test-views test-litellm test-ray litellm-report lint types coverage gates docs bench bench-peers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -67,6 +67,10 @@ coverage: $(STAMP) ## default and long tests with per-file coverage gates
 	$(BIN)/python tests/architecture/coverage_gate.py coverage-report.json
 
 gates: lint types coverage ## every gate that CI holds, in one command
+
+docs: ## the site, into build/site, in an environment of its own
+	[ -x .venv-docs/bin/mkdocs ] || { $(PYTHON) -m venv .venv-docs && .venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'; }
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
 
 bench: $(STAMP) ## limen and the floor, one run, ratios
 	$(BIN)/python benchmarks/run.py

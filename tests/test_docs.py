@@ -33,13 +33,13 @@ def answer(request: RecordedRequest) -> str:
 
 @pytest.fixture
 def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockProvider]:
-    """A provider on this machine, as the routes `deepseek` and `anthropic` of an otherwise empty environment."""
+    """A provider on this machine, as three routes of an otherwise empty environment."""
     for name in list(os.environ):
         if name.endswith(("_KEY", "_TOKEN", "_BASE_URL")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     with MockProvider(answer) as running:
-        for name, wire in (("DEEPSEEK", "openai-chat"), ("ANTHROPIC", "anthropic-messages")):
+        for name, wire in (("DEEPSEEK", "openai-chat"), ("OPENAI", "openai-chat"), ("ANTHROPIC", "anthropic-messages")):
             monkeypatch.setenv(f"{name}_API_KEY", "not-a-real-key")
             monkeypatch.setenv(f"{name}_BASE_URL", running.base_url(wire))
         yield running
@@ -56,7 +56,7 @@ def test_every_program_runs(provider: MockProvider, block: str, capsys: pytest.C
     capsys.readouterr()
 
 
-@pytest.mark.parametrize("page", ["testing", "recording", "mock-server", "views", "tools"])
+@pytest.mark.parametrize("page", ["index", "testing", "recording", "mock-server", "views", "tools"])
 def test_every_program_of_a_page_runs_in_its_order(
     provider: MockProvider, page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
