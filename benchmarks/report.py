@@ -122,7 +122,7 @@ def machine() -> str:
 WORDS = (
     "The floor is the best that plain Python can do with parsing: a raw socket, the events split off, one typed decode "
     "each, no order and no meaning. The limit counts bytes and looks at none. A bar is the median of the runs, "
-    "the line across its end goes from the best to the worst run, and a ratio is of medians in the same run."
+    "the line below it goes from the best to the worst run, and a ratio is of medians in the same run."
 )
 
 # Text has a contrast of 4.5:1 at least against the page, bars of 3:1, light and dark.
@@ -134,8 +134,8 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding
 background:var(--page)}p{color:var(--soft)}h2{font-size:1rem;margin:2rem 0 .4rem}
 .r{display:grid;grid-template-columns:9rem minmax(0,1fr) 13rem;align-items:center;gap:.6rem;margin:.2rem 0}
 .n{text-align:right;overflow-wrap:anywhere}.l{position:relative;height:1rem}
-.b,.w{position:absolute}.b{top:0;bottom:0;background:var(--theirs)}.limen .b{background:var(--ours)}
-.w{top:45%;height:2px;background:var(--ink)}
+.b,.w{position:absolute}.b{top:0;bottom:35%;background:var(--theirs)}.limen .b{background:var(--ours)}
+.w{bottom:0;height:3px;background:var(--ink)}
 .t{overflow-x:auto}table{border-collapse:collapse}td,th{text-align:left;padding:.1rem .8rem .1rem 0}
 .missed{color:var(--missed);font-weight:600}
 @media(max-width:40rem){.r{grid-template-columns:minmax(0,1fr)}.n{text-align:left}}
@@ -155,15 +155,28 @@ def page(rows: list[Row]) -> str:
         if known:
             parts.append(f"<h2>{html.escape(case)}: {html.escape(unit)}</h2>")
         parts += [_bar(subject, found, top) for subject, found in known]
+        parts += [
+            f"<p class=missed>{html.escape(str(row['subject']))} failed in {html.escape(case)}: "
+            f"{html.escape(str(row['failed']))}</p>"
+            for row in rows
+            if row["case"] == case and "failed" in row
+        ]
     asked = [line.strip("| ").split(" | ") for line in targets(rows)[4:]]
     cells = "".join(_row(row) for row in asked)
-    head = "<tr><th>case<th>wire<th>against<th>at most<th>measured<th></tr>"
-    return "\n".join([*parts, f"<h2>targets</h2><div class=t><table>{head}{cells}</table></div>", "</html>\n"])
+    head = "<tr><th>target<th>case<th>wire<th>against<th>at most<th>measured</tr>"
+    return "\n".join(
+        [
+            *parts,
+            f"<h2>targets</h2><div class=t tabindex=0 aria-label=targets><table>{head}{cells}</table></div>",
+            "</html>\n",
+        ]
+    )
 
 
 def _row(cells: list[str]) -> str:
     missed = " class=missed" if cells[-1] == "MISSED" else ""
-    return f"<tr{missed}>{''.join(f'<td>{html.escape(cell)}' for cell in cells)}</tr>"
+    # The verdict comes first, where a narrow page shows it too.
+    return f"<tr{missed}>{''.join(f'<td>{html.escape(cell)}' for cell in (cells[-1], *cells[:-1]))}</tr>"
 
 
 def _bar(subject: str, found: list[float], top: float) -> str:
@@ -173,7 +186,8 @@ def _bar(subject: str, found: list[float], top: float) -> str:
     middle, best, worst = statistics.median(found), min(found), max(found)
     bar = f"<span class=b style='left:0;width:{percent(middle):.1f}%'></span>"
     spread = f"<span class=w style='left:{percent(best):.1f}%;width:{percent(worst) - percent(best):.1f}%'></span>"
-    words = f"{middle:.3g} ({best:.3g} to {worst:.3g}, {len(found)} runs)"
+    runs = "1 run" if len(found) == 1 else f"{len(found)} runs"
+    words = f"{middle:.3g} ({best:.3g} to {worst:.3g}, {runs})"
     kind = "r limen" if subject.startswith("limen") else "r"
     return (
         f"<div class='{kind}'><span class=n>{html.escape(subject)}</span>"

@@ -18,6 +18,7 @@ ROWS = [
     {"subject": subject, "case": "small", "cpu_ms": value, "repeat": 0}
     for subject, value in (("floor", 0.1), ("limen", 0.3))
 ]
+ROWS.append({"subject": "litellm", "case": "small", "failed": "no <such> module", "repeat": 0})
 
 
 def test_the_page_says_what_was_measured() -> None:
@@ -26,10 +27,11 @@ def test_the_page_says_what_was_measured() -> None:
     text = page(ROWS)
 
     assert "1.6 (1.5 to 1.9, 3 runs)" in text
+    assert "litellm failed in small: no &lt;such&gt; module" in text
     assert REPORT["machine"]() in text
     assert "The floor is the best that plain Python can do" in text
-    assert "<tr class=missed><td>small<td>chat<td>floor<td>2.5<td>3<td>MISSED</tr>" in text
-    assert "<tr><td>throughput<td>chat<td>floor<td>2<td>1.45<td>held</tr>" in text
+    assert "<tr class=missed><td>MISSED<td>small<td>chat<td>floor<td>2.5<td>3</tr>" in text
+    assert "<tr><td>held<td>throughput<td>chat<td>floor<td>2<td>1.45</tr>" in text
 
 
 @pytest.mark.browser

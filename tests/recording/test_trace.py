@@ -248,6 +248,16 @@ def test_many_deltas_are_bounded() -> None:
     assert "<p>and 5 more</p>" in render_html(Trace(route="a", model="b", total_ms=9.0, blocks=[many]))
 
 
+def test_what_is_cut_or_missing_is_told() -> None:
+    """A long text says how much more there is; without reads there is no lane for them, without text no frame."""
+    long = TracedBlock(0, "text", 0.0, 1.0, None, "x" * 2005, [TracedDelta(1.0, 1)])
+    text = render_html(Trace(route="a", model="b", total_ms=1.0, blocks=[long, TracedBlock(1, "image", 0.0, 1.0)]))
+
+    assert "x… (5 characters more)</pre>" in text
+    assert "1 character</li>" in text
+    assert ("arrivals</span>" in text, text.count("<pre")) == (False, 1)
+
+
 def test_what_reorders_text_is_shown_and_not_obeyed() -> None:
     """Controls and bidirectional marks of a provider are escapes, on the page and in the terminal (J8)."""
     trace = Trace(
@@ -304,7 +314,8 @@ def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path, width: int,
         "cut:[...b.querySelectorAll('span')].some(s=>s.scrollWidth>s.clientWidth+1),text:b.querySelector('pre').textContent,"
         "left:b.querySelector('.bar').offsetLeft,width:b.querySelector('.bar').offsetWidth,"
         "lane:b.querySelector('.lane').offsetWidth,color:getComputedStyle(b.querySelector('.bar')).backgroundColor,"
-        "behind:getComputedStyle(b.querySelector('.lane')).backgroundColor}))}"
+        "behind:getComputedStyle(b.querySelector('.lane')).backgroundColor})),"
+        "gap:getComputedStyle(document.querySelector('.gap')).backgroundColor}"
     )
     facts = laid_out(render_html(traces), measure, tmp_path, width=width, dark=dark)
     drawn = msgspec.convert(facts["blocks"], list[dict[str, Any]])
@@ -322,5 +333,5 @@ def test_a_browser_draws_the_blocks_of_the_recording(tmp_path: Path, width: int,
         assert not one["cut"]
         assert abs(one["left"] / one["lane"] - block.start_ms / total) < 0.01
         assert one["width"] >= 2
-        assert contrast(one["color"], one["behind"]) >= 3
+        assert contrast(one["color"], one["behind"]) >= 3 <= contrast(facts["gap"], one["behind"])
     assert len({one["color"] for one in drawn}) == 3

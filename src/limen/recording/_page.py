@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from limen.recording._render import duration_of, end_of, facts_of, in_words, label_of, shown, title_of
+from limen.recording._render import counted, duration_of, end_of, facts_of, in_words, label_of, shown, title_of
 from limen.recording._trace import Trace, TracedBlock
 
 # Characters of a block's text or a prompt, and deltas of a block, that the page shows; what is more is told.
@@ -62,9 +62,11 @@ def _section(trace: Trace, number: int) -> str:
     silences = ", ".join(f"{in_words(gap.end_ms - gap.start_ms)} at {in_words(gap.start_ms)}" for gap in trace.gaps)
     quiet = f"<p>Silence of {silences}.</p>" if silences else ""
     marks = "".join(f'<i class="read" style="left:{_percent(at, trace)}%"></i>' for at in trace.reads)
-    reads = f"{len(trace.reads)} reads" if trace.reads else ""
+    reads = counted(len(trace.reads), "read") if trace.reads else ""
     lane = f'<div class="lane">{gaps}{marks}</div>'
     arrivals = f'<div class="row arrivals"><span>arrivals</span>{lane}<span>{reads}</span></div>'
+    if not marks and not gaps:
+        arrivals = ""  # of a live call only the chunks are known
     failed = " failed" if trace.failure is not None else ""
     return (
         f'<section class="call{failed}" id="call-{number}"><h2>{escape(title_of(trace))}</h2><dl>{facts}</dl>'
@@ -75,9 +77,8 @@ def _section(trace: Trace, number: int) -> str:
 def _prompt(trace: Trace) -> str:
     if trace.request is None:
         return ""
-    return (
-        f'<details><summary>what was asked</summary><pre tabindex="0">{escape(_preview(trace.request))}</pre></details>'
-    )
+    text = escape(_preview(trace.request))
+    return f'<details><summary>what was asked</summary><pre tabindex="0" aria-label="request">{text}</pre></details>'
 
 
 def _axis(trace: Trace) -> str:
@@ -91,27 +92,30 @@ def _row(block: TracedBlock, trace: Trace) -> str:
     kind = escape(block.block_type)
     ticks = "".join(f'<i class="delta" style="left:{_percent(delta.at_ms, trace)}%"></i>' for delta in block.deltas)
     state = "" if block.end_ms is not None else " open"
+    text = f'<pre tabindex="0" aria-label="content">{escape(_preview(block.text))}</pre>' if block.text else ""
     bar = f'<b class="bar" style="{_span(block.start_ms, end_of(block, trace), trace)}"></b>'
     return (
         f'<div class="row block {kind}{state}" data-index="{block.index}" data-type="{kind}" '
         f'data-deltas="{len(block.deltas)}"><span>{escape(label_of(block))}</span>'
         f'<div class="lane">{bar}{ticks}</div>'
-        f'<span>{escape(duration_of(block))}</span><pre tabindex="0">{escape(_preview(block.text))}</pre>'
-        f"{_deltas(block)}</div>"
+        f"<span>{escape(duration_of(block))}</span>{text}{_deltas(block)}</div>"
     )
 
 
 def _deltas(block: TracedBlock) -> str:
     if not block.deltas:
         return ""
-    told = "".join(f"<li>{in_words(delta.at_ms)}: {delta.size} characters</li>" for delta in block.deltas[:_DELTAS_MAX])
+    told = "".join(
+        f"<li>{in_words(delta.at_ms)}: {counted(delta.size, 'character')}</li>" for delta in block.deltas[:_DELTAS_MAX]
+    )
     more = len(block.deltas) - _DELTAS_MAX
     rest = f"<p>and {more} more</p>" if more > 0 else ""
     return f"<details><summary>when each delta came</summary><ol>{told}</ol>{rest}</details>"
 
 
 def _preview(text: str) -> str:
-    return shown(text if len(text) <= PREVIEW else f"{text[:PREVIEW]}…")
+    more = len(text) - PREVIEW
+    return shown(text if more <= 0 else f"{text[:PREVIEW]}… ({more} characters more)")
 
 
 def _percent(at_ms: float, trace: Trace) -> str:
@@ -126,7 +130,7 @@ def _span(start_ms: float, end_ms: float, trace: Trace) -> str:
 # Bars and marks have a contrast of 3:1 at least against their lane, text of 4.5:1 against the page, light and dark.
 _STYLE: Final = """
 :root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif;--page:#fff;--ink:#1b1b1f;--soft:#5a5a64;
---lane:#ededf1;--line:#d0d0d8;--text:#2f62b5;--reasoning:#7b4bb3;--tool:#1f7a4a;--image:#0b7285;--open:#b3261e;--silence:#c77f00}
+--lane:#ededf1;--line:#d0d0d8;--text:#2f62b5;--reasoning:#7b4bb3;--tool:#1f7a4a;--image:#0b7285;--open:#b3261e;--silence:#a66300}
 @media(prefers-color-scheme:dark){:root{--page:#17171a;--ink:#e8e8ec;--soft:#b0b0ba;--lane:#2a2a30;--line:#44444e;
 --text:#7da7f0;--reasoning:#bb98ea;--tool:#62c48d;--image:#5cc8d6;--open:#ff8a80;--silence:#d9982e}}
 body{max-width:72rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--page)}

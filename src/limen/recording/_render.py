@@ -45,7 +45,7 @@ def facts_of(trace: Trace) -> list[tuple[str, str]]:
         ("head after", "" if trace.headers_ms is None else in_words(trace.headers_ms)),
         ("first event after", "" if trace.first_event_ms is None else in_words(trace.first_event_ms)),
         ("total", in_words(trace.total_ms)),
-        ("body", f"{trace.bytes_read} bytes in {len(trace.reads)} reads" if trace.reads else ""),
+        ("body", f"{trace.bytes_read} bytes in {counted(len(trace.reads), 'read')}" if trace.reads else ""),
         ("usage", "" if trace.usage is None else _usage(trace.usage)),
         ("finish", trace.finish or ""),
     ]
@@ -79,7 +79,7 @@ def duration_of(block: TracedBlock) -> str:
     count = len(block.deltas)
     came = block.deltas[-1].at_ms if block.deltas else block.end_ms
     length = "never ended" if block.end_ms is None or came is None else in_words(came - block.start_ms)
-    return f"{length}, {count} {'delta' if count == 1 else 'deltas'}, {len(block.text)} characters"
+    return f"{length}, {counted(count, 'delta')}, {counted(len(block.text), 'character')}"
 
 
 def end_of(block: TracedBlock, trace: Trace) -> float:
@@ -90,6 +90,11 @@ def end_of(block: TracedBlock, trace: Trace) -> float:
     if block.end_ms is None:
         return trace.total_ms
     return block.deltas[-1].at_ms if block.deltas else block.end_ms
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 read` and `2 reads`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def shown(text: str) -> str:
