@@ -11,6 +11,7 @@ import pytest
 import limen
 from limen import _compose
 from limen.testing.server import MockProvider
+from surroundings import without_keys
 from transport._byte_server import CHUNKED, LAST, ByteServer, Connection, chunk, sized
 
 DONE = b"data: [DONE]\n\n"
@@ -22,9 +23,7 @@ STOP = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in an empty folder, with nobody's keys in the environment."""
     monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.endswith(("_KEY", "_TOKEN", "_BASE_URL")) or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
+    without_keys(monkeypatch)
 
 
 def hello(route: str = "main") -> limen.GenerateOptions:

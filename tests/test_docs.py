@@ -16,6 +16,7 @@ from limen.config import load
 from limen.config._schema import ModelTable, RouteTable
 from limen.contract import RetryPolicy
 from limen.testing.server import MockProvider, RecordedRequest
+from surroundings import with_routes
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -34,14 +35,9 @@ def answer(request: RecordedRequest) -> str:
 @pytest.fixture
 def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockProvider]:
     """A provider on this machine, as three routes of an otherwise empty environment."""
-    for name in list(os.environ):
-        if name.endswith(("_KEY", "_TOKEN", "_BASE_URL")) or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     with MockProvider(answer) as running:
-        for name, wire in (("DEEPSEEK", "openai-chat"), ("OPENAI", "openai-chat"), ("ANTHROPIC", "anthropic-messages")):
-            monkeypatch.setenv(f"{name}_API_KEY", "not-a-real-key")
-            monkeypatch.setenv(f"{name}_BASE_URL", running.base_url(wire))
+        with_routes(monkeypatch, running)
         yield running
 
 

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from limen import config as config
     from limen import contract as contract
     from limen import fixture as fixture
+    from limen import pricing as pricing
     from limen import recording as recording
     from limen import runtime as runtime
     from limen import sync as sync
@@ -178,6 +179,7 @@ _SUBMODULES = (
     "config",
     "contract",
     "fixture",
+    "pricing",
     "recording",
     "runtime",
     "sync",

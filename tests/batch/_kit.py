@@ -1,4 +1,4 @@
-"""What the tests of batches share: rows, a provider that says what a function says, and a runtime for it."""
+"""Parts of the tests of batches: rows, a provider that says what a function says, and a runtime for it."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -46,7 +46,7 @@ def results(path: Path) -> list[RowResult]:
 
 
 def shape(result: RowResult) -> tuple[int, object, str]:
-    """What a test compares of a result: line, id, and the answer's text or the failure's code."""
+    """Compared parts of a result: line, id, and the answer's text or the failure's code."""
     end = result.response.text if result.response is not None else ""
     return (result.line, result.id, result.failure.code if result.failure is not None else end)
 

@@ -1,4 +1,4 @@
-"""What the engine Ray does on both sides of Ray; `make test-ray` runs it on a cluster (B5)."""
+"""Both sides of the engine Ray without Ray; `make test-ray` runs it on a cluster (B5)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec

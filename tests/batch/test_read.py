@@ -74,7 +74,7 @@ def test_a_row_is_one_or_the_other() -> None:
     ],
 )  # fmt: skip
 def test_a_broken_row_says_where_and_why(given: object, words: str) -> None:
-    """What is wrong in a row is a failure with the path, and an unknown field has the nearest known name."""
+    """A fault in a row is a failure with the path, and an unknown field has the nearest known name."""
     assert fault(given).startswith(words)
 
 

@@ -224,7 +224,7 @@ async def test_a_stop_lets_what_is_in_flight_finish() -> None:
 
 
 async def test_the_grace_of_a_stop_ends() -> None:
-    """What has not finished by the end of the grace has no result, and neither has what would be tried again."""
+    """A call that has not finished by the end of the grace has no result, and neither has one to be tried again."""
     controller = AbortController()
 
     asked = list[str]()
@@ -244,7 +244,7 @@ async def test_the_grace_of_a_stop_ends() -> None:
 
 
 async def test_an_interceptors_own_exception_fails_its_row() -> None:
-    """What an interceptor raises is the failure of its row, scrubbed, and stops no other."""
+    """An exception of an interceptor is the failure of its row, scrubbed, and stops no other."""
 
     async def interceptor(options: GenerateOptions, following: Next) -> AsyncIterator[StreamChunk]:
         if "'bad'" in str(options.messages):
@@ -267,7 +267,7 @@ async def test_other_calls_keep_their_retries() -> None:
 
 
 def test_usages_add_up() -> None:
-    """What neither attempt knows stays unknown, and is not zero."""
+    """A count that neither attempt knows stays unknown, and is not zero."""
     assert added(None, TokenUsage(1)) == TokenUsage(1)
     assert added(TokenUsage(1, None, 2), TokenUsage(4, None, None, 8)) == TokenUsage(5, None, 2, 8)
     assert [tokens_of(one) for one in (None, TokenUsage(), TokenUsage(1, 2, 3, 4, 1))] == [None, None, 10]

@@ -31,6 +31,15 @@ def environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     return {**kept, "HOME": str(folder), "PYTHONUTF8": "1", **more}
 
 
+def terminal_read(descriptor: int) -> bytes:
+    """Read from our end of a terminal; nothing once the other end has closed."""
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        # Linux says EIO where others say end of file.
+        return b""
+
+
 def command(*arguments: str) -> list[str]:
     """The command line that runs `limen` in a process of its own."""
     return [sys.executable, "-m", "limen", *arguments]

@@ -1,7 +1,6 @@
 """The command in an empty folder, with a provider on this machine to talk to."""
 
 import io
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,15 +9,14 @@ import pytest
 from cli._command import KEY, Done, Run
 from limen.cli import run as run_command
 from limen.testing.server import MockProvider
+from surroundings import without_keys
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """Run the command here and now, in an empty folder and without anybody's keys."""
     monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.endswith(("_KEY", "_TOKEN", "_BASE_URL")) or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
+    without_keys(monkeypatch)
     for name in ("LIMEN_CONFIG", "LIMEN_MODEL", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

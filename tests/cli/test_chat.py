@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import limen
-from cli._command import KEY, Run, command, environment
+from cli._command import KEY, Run, command, environment, terminal_read
 from limen.cli import run as run_command
 from limen.testing.server import MockProvider
 
@@ -32,7 +32,7 @@ def test_turns_over_a_pipe(run: Run, deepseek: MockProvider) -> None:
     done = run("chat", *MODEL, "-s", "be brief", stdin=b"one\n\ntwo\n")
 
     assert (done.code, done.out) == (0, "Hello from the mock provider.\n" * 2)
-    contents = [[turn["content"] for turn in request.json["messages"]] for request in deepseek.requests]  # type: ignore[attr-defined]
+    contents = [[turn["content"] for turn in request.json["messages"]] for request in deepseek.requests]  # type: ignore[attr-defined] # unknown JSON
     assert contents == [
         ["be brief", "one"],
         ["be brief", "one", "Hello from the mock provider.", "two"],
@@ -52,7 +52,7 @@ def test_a_conversation_is_kept_and_gone_on_with(run: Run, deepseek: MockProvide
         ("user", "two"),
         ("assistant", "Hello from the mock provider."),
     ]
-    assert len(deepseek.requests[1].json["messages"]) == 3  # type: ignore[arg-type]
+    assert len(deepseek.requests[1].json["messages"]) == 3  # type: ignore[arg-type] # unknown JSON
     assert [file.name for file in tmp_path.iterdir()] == ["talk.jsonl"]
 
 
@@ -94,7 +94,7 @@ def test_tools_in_a_conversation(run: Run, deepseek: MockProvider, tmp_path: Pat
     ],
 )
 def test_a_file_that_is_no_conversation(run: Run, tmp_path: Path, content: bytes | None, words: str) -> None:
-    """What cannot be read is named with its line before anything is said."""
+    """A file that cannot be read is named with its line before anything is said."""
     if content is None:
         (tmp_path / "talk.jsonl").mkdir()
     else:
@@ -167,10 +167,7 @@ def reader(descriptor: int) -> Callable[[bytes | None], None]:
 
     def until(words: bytes | None) -> None:
         while words is None or words not in seen:
-            try:
-                read = os.read(descriptor, 4096)
-            except OSError:  # Linux says EIO where others say end of file
-                read = b""
+            read = terminal_read(descriptor)
             if not read:
                 assert words is None, f"the terminal ended before {words!r}: {bytes(seen)!r}"
                 return

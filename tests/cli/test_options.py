@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import limen
-from cli._command import KEY, Done, Run, command, environment
+from cli._command import KEY, Done, Run, command, environment, terminal_read
 from limen.cli import _mock, _prompt
 from limen.cli._report import UsageProblem
 from limen.config import user_file
@@ -37,7 +37,7 @@ def told(done: Done) -> str:
 
 
 def test_stdin_and_prompt_together(run: Run, deepseek: MockProvider) -> None:
-    """What is piped in, a blank line and the prompt are one message; without a prompt what is piped in is (J2)."""
+    """Stdin, a blank line and the prompt are one message; without a prompt stdin alone is (J2)."""
     run("stream", *MODEL, "What is that?", stdin=b"a diff\n")
     run("stream", *MODEL, stdin=b"only\nthis\n")
     run("stream", *MODEL, "alone", stdin=b"")
@@ -333,15 +333,7 @@ def test_a_terminal_shows_controls_and_obeys_none(provider: MockProvider, tmp_pa
         stdout=theirs,
     ):
         os.close(theirs)
-        seen = b""
-        while True:
-            try:
-                read = os.read(ours, 4096)
-            except OSError:  # Linux says EIO where others say end of file
-                break
-            if not read:
-                break
-            seen += read
+        seen = b"".join(iter(lambda: terminal_read(ours), b""))
     os.close(ours)
 
     assert seen.decode() == "a\\x1b]0;b\r\nc\\u202ed\r\n"

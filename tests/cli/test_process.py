@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import limen
-from cli._command import KEY, Done, command, environment
+from cli._command import KEY, Done, command, environment, terminal_read
 from limen.testing.server import MockProvider
 
 NO_SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="a signal cannot be sent to one process there")
@@ -218,15 +218,6 @@ def test_the_demonstration(tmp_path: Path) -> None:
     chunks = [limen.decode_chunk(line.strip()) for line in lines if line.startswith("  ")]
     finishes = [chunk.reason.kind for chunk in chunks if isinstance(chunk, limen.Finish)]
     assert finishes == ["tool-calls", "stop"]
-
-
-def terminal_read(descriptor: int) -> bytes:
-    """Read from our end of a terminal; nothing once the other end has closed."""
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:
-        # Linux says EIO where others say end of file.
-        return b""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal there")

@@ -274,7 +274,7 @@ def test_keys_that_cannot_be_sent(
 
 
 def test_a_pipe_gets_the_answer_byte_for_byte(run: Run, deepseek: MockProvider) -> None:
-    """What is piped is the answer as the model said it, controls and CR LF included (J8)."""
+    """A pipe gets the answer as the model said it, controls and CR LF included (J8)."""
     deepseek.use(Script([Turn([Text("a\x1b]0;b\x07c\r\nd\u202e")])]))
 
     assert run("stream", "-m", "deepseek/m", "hi").out == "a\x1b]0;b\x07c\r\nd\u202e\n"

@@ -63,6 +63,17 @@ def test_the_answer_is_all_of_stdout(run: Run, name: str) -> None:
 
 
 @pytest.mark.usefixtures("tools")
+def test_an_answer_that_is_cut_is_told(run: Run, deepseek: MockProvider) -> None:
+    """A conversation whose last answer was cut at its limit of tokens succeeds, and says so, as without tools."""
+    deepseek.use("max-tokens")
+
+    done = run("stream", "-m", "deepseek/m", "--tools", "my_tools:add", "hi")
+
+    assert (done.code, done.out) == (0, "This answer is cut\n")
+    assert done.err.endswith("limen: the answer was cut at its limit of tokens; --max-tokens sets it\n")
+
+
+@pytest.mark.usefixtures("tools")
 def test_json_has_results_too(run: Run) -> None:
     """With `--json` every chunk and every result is a line of stdout, and stderr is empty."""
     done = run("stream", "-m", "deepseek/m", "--json", "--tools", "my_tools:add", "What is 20 + 22?")

@@ -3,7 +3,6 @@
 import asyncio
 import http.client
 import io
-import os
 import runpy
 import socket
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import pytest
 import uvicorn
 
 from limen.testing.server import MockProvider, RecordedRequest, Script, Text, Turn
+from surroundings import with_routes
 
 pytest_plugins = ["pytester"]
 
@@ -24,14 +24,9 @@ HELLO = "Hello from the mock provider.\n"
 @pytest.fixture
 def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockProvider]:
     """A provider on this machine as the routes that the examples ask, in an empty folder."""
-    for name in list(os.environ):
-        if name.endswith(("_KEY", "_TOKEN", "_BASE_URL")) or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     with MockProvider("text") as running:
-        for name, wire in (("DEEPSEEK", "openai-chat"), ("OPENAI", "openai-chat"), ("ANTHROPIC", "anthropic-messages")):
-            monkeypatch.setenv(f"{name}_API_KEY", "not-a-real-key")
-            monkeypatch.setenv(f"{name}_BASE_URL", running.base_url(wire))
+        with_routes(monkeypatch, running)
         yield running
 
 
@@ -46,7 +41,7 @@ def test_chat(provider: MockProvider, monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr("sys.stdin", io.StringIO("one\ntwo\n"))
 
     assert ran("chat.py", capsys) == HELLO * 2
-    assert [len(request.json["messages"]) for request in provider.requests] == [1, 3]  # type: ignore[arg-type]
+    assert [len(request.json["messages"]) for request in provider.requests] == [1, 3]  # type: ignore[arg-type] # unknown JSON
 
 
 @pytest.mark.usefixtures("provider")

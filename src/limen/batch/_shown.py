@@ -1,8 +1,8 @@
 """Progress of a batch for people: a bar on a terminal, a line now and then elsewhere (B4)."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final, TextIO
 
 from limen.batch._file import Batch, Progress, run_file
@@ -86,12 +86,19 @@ def duration(seconds: float) -> str:
 async def run_shown(llm: LlmRuntime, batch: Batch, stream: TextIO, *, stop: AbortSignal | None = None) -> Progress:
     """Run a batch of files, show its progress on a stream, and end with one line that says how many rows are done."""
     progress = Progress()
-    try:
+    with last_line(progress, batch, stream):
         async with shown(progress, stream):
             await run_file(llm, batch, progress=progress, stop=stop)
+    return progress
+
+
+@contextmanager
+def last_line(progress: Progress, batch: Batch, stream: TextIO) -> Generator[None, None, None]:
+    """End a block with a line that says how many rows are done, however it ended; none where no row was begun."""
+    try:
+        yield
     finally:
         if progress.began:
             progress.stopped = progress.done < progress.total
             stream.write(last_words(progress, str(batch.out)) + "\n")
             stream.flush()
-    return progress

@@ -21,7 +21,7 @@ from limen.batch._lines import numbered_lines
 from limen.batch._output import Output, encoded
 from limen.batch._row import Row, RowResult, tokens_of
 from limen.batch._run import run
-from limen.batch._shown import last_words
+from limen.batch._shown import last_line
 from limen.contract import LlmError, codes
 
 _RESULT = msgspec.json.Decoder(RowResult)
@@ -93,13 +93,8 @@ def run_on_ray(batch: Batch, cluster: Cluster, *, progress: Progress | None = No
 def run_on_ray_shown(batch: Batch, cluster: Cluster, stream: TextIO) -> Progress:
     """Run a batch on Ray, which shows its own progress, and end with one line that says how many rows are done."""
     progress = Progress()
-    try:
+    with last_line(progress, batch, stream):
         return run_on_ray(batch, cluster, progress=progress)
-    finally:
-        if progress.began:
-            progress.stopped = progress.done < progress.total
-            stream.write(last_words(progress, str(batch.out)) + "\n")
-            stream.flush()
 
 
 def gather(data: Data, batch: Batch, cluster: Cluster, progress: Progress) -> Progress:

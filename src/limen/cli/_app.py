@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "mock": ("limen.cli._mock:mock", "Serve a mock provider until Ctrl-C."),
     "check": ("limen.cli._check:check", "Judge an adapter, rule by rule."),
     "fixture": ("limen.cli._fixture:fixture", "Play or check a fixture of the offline provider."),
-    "completion": ("limen.cli._completion:completion", "Print what makes a shell complete the command."),
+    "completion": ("limen.cli._completion:completion", "Print the script by which a shell completes the command."),
 }
 
 

@@ -14,7 +14,7 @@ from limen.batch import Batch, Limits, run_shown
 from limen.batch.ray import Cluster, run_on_ray_shown
 from limen.cli import _settings
 from limen.cli._calls import check_route, interrupts
-from limen.cli._options import command
+from limen.cli._options import command, with_options
 from limen.cli._report import INTERRUPTED, UsageProblem
 from limen.contract import AbortController, split_target
 
@@ -40,10 +40,7 @@ def _limits(command: Callable[..., object]) -> Callable[..., object]:
     ) -> object:
         return command(limits=Limits(concurrency, requests_per_minute, tokens_per_minute), **others)
 
-    made: Callable[..., object] = called
-    for option in reversed(_PLACES):
-        made = option(made)
-    return made
+    return with_options(called, _PLACES)
 
 
 _ENGINES: Final = (
@@ -72,10 +69,7 @@ def _engine(command: Callable[..., object]) -> Callable[..., object]:
             raise UsageProblem("--workers and --address are of --engine ray")
         return command(cluster=None, **others)
 
-    made: Callable[..., object] = called
-    for option in reversed(_ENGINES):
-        made = option(made)
-    return made
+    return with_options(called, _ENGINES)
 
 
 @command("batch", example="limen batch rows.jsonl --out answers.jsonl -m deepseek/deepseek-v4-flash")

@@ -9,8 +9,8 @@ from typing import Final
 import click
 import msgspec
 
-from limen.cli._options import route_option
-from limen.cli._prompt import read_file
+from limen.cli._options import route_option, with_options
+from limen.cli._prompt import json_or_file
 from limen.cli._report import UsageProblem
 from limen.config import Config, command_model
 from limen.contract import GenerateOptions, LlmError, Message, decode_options, encode
@@ -65,10 +65,7 @@ def call_options(command: Callable[..., object]) -> Callable[..., object]:
         own = {name: given.pop(name) for name in Asked.__struct_fields__}
         return command(asked=msgspec.convert(own, Asked), **given)
 
-    made: Callable[..., object] = with_asked
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    return made
+    return with_options(with_asked, _OPTIONS)
 
 
 def options_of(asked: Asked, messages: Sequence[Message], *, model: str) -> GenerateOptions:
@@ -136,7 +133,7 @@ def _named(field: str) -> tuple[str, object]:
 def _schema(source: str | None) -> Mapping[str, object] | None:
     if source is None:
         return None
-    raw = source.encode() if source.lstrip().startswith("{") else read_file(source)
+    raw = json_or_file(source)
     problem: str
     try:
         schema = msgspec.json.decode(raw, type=dict[str, object])

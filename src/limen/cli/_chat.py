@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from limen.cli._call_options import Asked, call_options, model_of, options_of
 from limen.cli._calls import interrupts, opened
-from limen.cli._options import command
+from limen.cli._options import command, quiet_option, tools_option
 from limen.cli._prompt import is_interactive
+from limen.cli._report import complain_end
 from limen.cli._routes import loaded
 from limen.cli._saved import read_history, write_history
 from limen.cli._show import Readable
-from limen.cli._stream import told
 from limen.contract import AbortController, Finish, GenerateOptions, LlmError, Message, user
 from limen.runtime import LlmRuntime
 from limen.tools import ToolRegistry
@@ -27,14 +27,14 @@ _PROMPT = "> "
 
 @command("chat", example="limen chat -m deepseek/deepseek-v4-flash --save talk.jsonl")
 @call_options
-@click.option("--tools", multiple=True, metavar="MODULE:NAME", help="A tool, a function, or a list of them.")
+@tools_option
 @click.option(
     "--save",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Keep the conversation, and go on with it.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but failures.")
+@quiet_option
 def chat(*, asked: Asked, tools: Sequence[str], save: Path | None, quiet: bool) -> int:
     """Talk to a model in turns; Ctrl-D ends it, and Ctrl-C ends an answer that comes.
 
@@ -125,7 +125,7 @@ class _Conversation:
                 view.show(chunk)
                 if isinstance(chunk, Finish):
                     view.end()
-                    told(chunk, aborted=controller.signal.aborted)
+                    complain_end(chunk.reason, aborted=controller.signal.aborted)
             try:
                 answer = (await chunks.response()).message
             except LlmError as error:

@@ -1,4 +1,4 @@
-"""`limen completion`: what makes a shell complete the command's names and options."""
+"""`limen completion`: script by which a shell completes the command's names and options."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -9,7 +9,7 @@ from limen.cli._options import command
 @command("completion", example="limen completion bash >> ~/.bashrc")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(*, shell: str) -> None:
-    """Print what makes a shell complete the command; put it into the shell's start file."""
+    """Print the script by which a shell completes the command; put it into the shell's start file."""
     from limen.cli._app import app  # the tree of commands, which has this one
 
     made = get_completion_class(shell)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Final, NamedTuple
 
-from limen.cli._report import FAILED, INTERRUPTED, UsageProblem, complain, complain_failure
+from limen.cli._report import FAILED, INTERRUPTED, UsageProblem, complain, complain_end
 from limen.cli._show import JsonLines, Readable, View, harmless, usage_words, write_bytes
 from limen.contract import (
     BlockEnd,
@@ -132,8 +132,7 @@ class _Output:
         if ended.why == "max-turns":
             complain(codes.UNKNOWN, "the model still calls tools after 16 turns; what it said is above")
             return FAILED
-        failure = None if finish is None else finish.failure
-        return 0 if failure is None else complain_failure(failure)
+        return 0 if finish is None else complain_end(finish, aborted=False)
 
     def _line(self, text: str) -> None:
         if isinstance(self._view, Readable):

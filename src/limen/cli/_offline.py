@@ -9,7 +9,7 @@ import msgspec
 from limen import _compose
 from limen.cli._call_options import split_model
 from limen.cli._options import command, dialect_option, json_option, route_option, wire_option
-from limen.cli._prompt import read_file
+from limen.cli._prompt import json_or_file, read_file
 from limen.cli._report import UsageProblem
 from limen.cli._routes import loaded
 from limen.cli._show import JsonLines, Readable, write_bytes
@@ -152,7 +152,7 @@ def classify(*, file: str, wire: str, status: int, dialect: str | None, header: 
 
 
 def _options(source: str, provider: str, model: str) -> GenerateOptions:
-    raw = source.encode() if source.lstrip().startswith("{") else read_file(source)
+    raw = json_or_file(source)
     problem: str
     try:
         fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])

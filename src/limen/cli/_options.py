@@ -1,6 +1,6 @@
 """Options that several commands have, and how a command is made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 import click
@@ -44,6 +44,19 @@ def command(name: str, *, example: str, passes_on: bool = False) -> Callable[[Ca
     return made
 
 
+def with_options(
+    function: Callable[..., object], options: Sequence[Callable[[Callable[..., object]], Callable[..., object]]]
+) -> Callable[..., object]:
+    """Add options to a command in the order of its help."""
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+tools_option: Final = click.option(
+    "--tools", multiple=True, metavar="MODULE:NAME", help="A tool, a function, or a list of them."
+)
+quiet_option: Final = click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but failures.")
 json_option: Final = click.option("--json", "as_json", is_flag=True, help="The same as lines of JSON.")
 wire_option: Final = click.option("--wire", required=True, metavar="WIRE", help="The wire, such as openai-chat.")
 dialect_option: Final = click.option(

@@ -93,6 +93,11 @@ def read_file(file: str) -> bytes:
     raise UsageProblem(problem)
 
 
+def json_or_file(source: str) -> bytes:
+    """Return an option's JSON: what is written there, or the content of the file that it names."""
+    return source.encode() if source.lstrip().startswith("{") else read_file(source)
+
+
 def attached(source: str) -> ContentBlock:
     """Return what `-a` names as a block: an image, a document or sound by its first bytes, else the file's text.
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from limen.contract import Failure, LlmError, codes, foreign_text, scrub
+from limen.contract import Failure, FinishReason, LlmError, codes, foreign_text, scrub
 
 FAILED: Final = 1
 WRONG_USAGE: Final = 2
@@ -69,6 +69,23 @@ def complain_failure(failure: Failure) -> int:
     remedy = _REMEDIES.get(failure.code, "")
     complain(failure.code, f"{failure.message}{f' ({told})' if told else ''}{f'; {remedy}' if remedy else ''}")
     return WRONG_USAGE if failure.code in _USAGE_CODES else FAILED
+
+
+def complain_end(reason: FinishReason, *, aborted: bool) -> int:
+    """Write what about an answer's end is no success, and return the exit code.
+
+    An answer that was cut at its limit of tokens is one, and is told all the same.
+    """
+    failure = reason.failure
+    if failure is not None and aborted:
+        complain(codes.ABORTED, "interrupted; what had arrived is above")
+        return INTERRUPTED
+    if failure is not None:
+        return complain_failure(failure)
+    if reason.kind == "max-tokens":
+        sys.stdout.flush()
+        print("limen: the answer was cut at its limit of tokens; --max-tokens sets it", file=sys.stderr, flush=True)
+    return 0
 
 
 def exit_code_of(error: BaseException) -> int:

@@ -1,12 +1,11 @@
 """A conversation in a file: a message a line, as JSON."""
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from limen.cli._report import UsageProblem
 from limen.contract import LlmError, Message, decode_message, encode
+from limen.recording import write_atomically
 
 
 def read_history(file: Path) -> list[Message]:
@@ -24,12 +23,10 @@ def read_history(file: Path) -> list[Message]:
 
 
 def write_history(file: Path, messages: Sequence[Message]) -> None:
-    """Write the messages whole or not at all: beside the file first, then in its place."""
+    """Write the messages, whole or not at all; raises `UsageProblem` where they cannot be written."""
     problem: str
     try:
-        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as beside:
-            beside.write(b"".join(encode(message) + b"\n" for message in messages))
-        os.replace(beside.name, file)
+        write_atomically(file, b"".join(encode(message) + b"\n" for message in messages))
         return
     except OSError as fault:
         problem = f"{file} cannot be written: {fault.strerror or fault}"

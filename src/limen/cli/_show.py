@@ -1,9 +1,8 @@
 """Output of an answer: its text on stdout, what is said about it on stderr; or every chunk as a line of JSON."""
 
 import os
-import re
 import sys
-from typing import Final, Protocol, TextIO, assert_never
+from typing import Protocol, TextIO, assert_never
 
 import click
 
@@ -19,10 +18,8 @@ from limen.contract import (
     ToolCallDelta,
     UsageChunk,
     encode,
+    visible,
 )
-
-# A model's text is foreign: what moves a terminal's cursor, changes its state or reorders its line is shown, not done.
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
 
 
 class View(Protocol):
@@ -143,12 +140,7 @@ class _Output:
 
 def harmless(text: str) -> str:
     """Return a text for a terminal: CR is left out before LF, other controls and bidirectional marks are shown."""
-    return _CONTROLS.sub(_shown, text.replace("\r\n", "\n"))
-
-
-def _shown(found: "re.Match[str]") -> str:
-    sign = ord(found[0])
-    return f"\\u{sign:04x}" if sign > 0xFF else f"\\x{sign:02x}"
+    return visible(text.replace("\r\n", "\n"))
 
 
 def write_bytes(data: bytes) -> None:

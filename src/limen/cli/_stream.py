@@ -1,7 +1,6 @@
 """`limen stream`: one question, and its answer as it comes."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
@@ -10,21 +9,21 @@ from msgspec.structs import replace
 
 from limen.cli._call_options import Asked, call_options, model_of, options_of
 from limen.cli._calls import interrupts, opened
-from limen.cli._options import command, json_option
+from limen.cli._options import command, json_option, quiet_option, tools_option
 from limen.cli._prompt import prompt_message
-from limen.cli._report import INTERRUPTED, UsageProblem, complain, complain_failure
+from limen.cli._report import UsageProblem, complain_end
 from limen.cli._routes import loaded
 from limen.cli._show import JsonLines, Readable, View
-from limen.contract import AbortController, Failure, Finish, GenerateOptions, Response, codes
+from limen.contract import AbortController, Finish, GenerateOptions, Response
 
 
 @command("stream", example="git diff | limen stream -m deepseek/deepseek-v4-flash 'Write a commit message.'")
 @click.argument("prompt", required=False)
 @call_options
 @click.option("--attach", "-a", multiple=True, metavar="FILE|URL", help="An image, document or text; may be repeated.")
-@click.option("--tools", multiple=True, metavar="MODULE:NAME", help="A tool, a function, or a list of them.")
+@tools_option
 @click.option("--as", "protocol", metavar="NAME", help="The answer as events of pi, of ui (web chat), or of a wire.")
-@click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but failures.")
+@quiet_option
 @json_option
 def stream(
     *,
@@ -76,7 +75,7 @@ async def show(options: GenerateOptions, controller: AbortController, view: View
         view.end()
         if isinstance(view, Readable) and finish.reason.failure is None:
             _show_price(await chunks.response(), view)
-    return told(finish, aborted=controller.signal.aborted)
+    return complain_end(finish.reason, aborted=controller.signal.aborted)
 
 
 def _show_price(response: Response, view: Readable) -> None:
@@ -88,23 +87,6 @@ def _show_price(response: Response, view: Readable) -> None:
     words = described(response)
     if words is not None:
         view.line(f"cost: {words}")
-
-
-def told(finish: Finish, *, aborted: bool) -> int:
-    """Say on stderr what about an answer's end is no success, and return the exit code.
-
-    An answer that was cut at its limit of tokens is one, and is told all the same.
-    """
-    failure: Failure | None = finish.reason.failure
-    if failure is not None and aborted:
-        complain(codes.ABORTED, "interrupted; what had arrived is above")
-        return INTERRUPTED
-    if failure is not None:
-        return complain_failure(failure)
-    if finish.reason.kind == "max-tokens":
-        sys.stdout.flush()
-        print("limen: the answer was cut at its limit of tokens; --max-tokens sets it", file=sys.stderr, flush=True)
-    return 0
 
 
 async def _converse(options: GenerateOptions, controller: AbortController, view: View, targets: Sequence[str]) -> int:

@@ -31,6 +31,7 @@ from limen.contract._chunks import (
     UsageChunk,
 )
 from limen.contract._codes import CODES, Code, ErrorCode, Phase, http_code
+from limen.contract._controls import visible
 from limen.contract._errors import ForeignError, LlmError, foreign_text, safe_cause
 from limen.contract._failure import ErrorMatch, Failure, failure_fault
 from limen.contract._finish import MAX_TOKENS, STOP, TOOL_CALLS, FinishKind, FinishReason
@@ -232,6 +233,7 @@ __all__ = [
     "type_name",
     "unknown_dialect",
     "user",
+    "visible",
 ]
 
 # Names that a process needs only once it makes a call: their modules load when one of them is first named, so that

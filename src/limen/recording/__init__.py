@@ -15,6 +15,7 @@ from limen.recording._cassette import (
     RecordedResponse,
     decode_cassette,
     encode_cassette,
+    write_atomically,
 )
 from limen.recording._match import Difference, differences
 from limen.recording._page import render_html
@@ -50,4 +51,5 @@ __all__ = [
     "render_text",
     "trace_chunks",
     "trace_exchange",
+    "write_atomically",
 ]

@@ -107,7 +107,7 @@ class Cassette:
 
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write the cassette as one file, atomically."""
-        write_atomically(Path(path), encode_cassette(self.exchanges))
+        _write(Path(path), self.exchanges)
 
 
 class CassetteWriter:
@@ -127,9 +127,9 @@ class CassetteWriter:
         """Write one more exchange."""
         if self._single:
             self._exchanges.append(exchange)
-            write_atomically(self._path, encode_cassette(self._exchanges))
+            _write(self._path, self._exchanges)
         else:
-            write_atomically(self._next(), encode_cassette([exchange]))
+            _write(self._next(), [exchange])
 
     def _next(self) -> Path:
         if not self._taken:
@@ -182,9 +182,13 @@ _LONE: Final = re.compile("[\ud800-\udfff]")
 _DEPTH: Final = MAX_DEPTH + 4
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file by a whole new one, or leave it unchanged."""
+def _write(path: Path, exchanges: Sequence[Exchange]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, encode_cassette(exchanges))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file by a whole new one, or leave it unchanged; its folder is there."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with beside.open("wb") as file:

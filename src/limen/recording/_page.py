@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from limen.recording._render import counted, duration_of, end_of, facts_of, in_words, label_of, shown, title_of
+from limen.contract import visible
+from limen.recording._render import counted, duration_of, end_of, facts_of, in_words, label_of, title_of
 from limen.recording._trace import Trace, TracedBlock
 
 # Characters of a block's text or a prompt, and deltas of a block, that the page shows; what is more is told.
@@ -115,7 +116,7 @@ def _deltas(block: TracedBlock) -> str:
 
 def _preview(text: str) -> str:
     more = len(text) - PREVIEW
-    return shown(text if more <= 0 else f"{text[:PREVIEW]}… ({more} characters more)")
+    return visible(text if more <= 0 else f"{text[:PREVIEW]}… ({more} characters more)")
 
 
 def _percent(at_ms: float, trace: Trace) -> str:

@@ -1,13 +1,7 @@
 """Drawing of a trace as lines of text, and the words that its page has too."""
 
-import re
-from typing import Final
-
-from limen.contract import TokenUsage
+from limen.contract import TokenUsage, visible
 from limen.recording._trace import Trace, TracedBlock
-
-# What would move a cursor or reorder a line is shown, not done: a provider's text is foreign.
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def render_text(trace: Trace, *, width: int = 60) -> list[str]:
@@ -53,7 +47,7 @@ def facts_of(trace: Trace) -> list[tuple[str, str]]:
     if failure is not None:
         where = "" if failure.phase is None else f" ({failure.phase})"
         facts.append(("failure", f"{failure.code}{where}: {failure.message}"))
-    return [(name, shown(value)) for name, value in facts if value]
+    return [(name, visible(value)) for name, value in facts if value]
 
 
 def _usage(usage: TokenUsage) -> str:
@@ -65,13 +59,13 @@ def _usage(usage: TokenUsage) -> str:
 
 def title_of(trace: Trace) -> str:
     """Return a call's title."""
-    return shown(f"{trace.route}: {trace.model}")
+    return visible(f"{trace.route}: {trace.model}")
 
 
 def label_of(block: TracedBlock) -> str:
     """Return a block's name: index, type, and a tool's name."""
     name = "" if block.name is None else f" {block.name}"
-    return shown(f"{block.index} {block.block_type}{name}")
+    return visible(f"{block.index} {block.block_type}{name}")
 
 
 def duration_of(block: TracedBlock) -> str:
@@ -95,11 +89,6 @@ def end_of(block: TracedBlock, trace: Trace) -> float:
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun, such as `1 read` and `2 reads`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def shown(text: str) -> str:
-    """Return a text whose controls and bidirectional marks are written as escapes."""
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def in_words(value: float) -> str:

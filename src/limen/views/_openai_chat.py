@@ -120,10 +120,10 @@ class OpenAIChatEncoder(SequentialEncoder):
         return self._delta({"content": None, "reasoning_content": text})
 
     def _call(self, block: OutgoingBlock, arguments: str, *, first: bool) -> list[WireEvent]:
-        super()._call(block, arguments, first=first)
         if not first:
             fragment = {"index": block.place, "function": self._fragment_of(arguments)}
             return [self._delta({"tool_calls": (fragment,)})]
+        super()._call(block, arguments, first=first)
         # Calls are numbered among themselves: a client's list has no gap (serving sheet, 3.3: IndexError on one).
         block.place, self._calls = self._calls, self._calls + 1
         function = {"name": block.name, "arguments": arguments}
